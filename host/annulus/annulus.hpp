@@ -1,0 +1,18 @@
+// All of the library. docs/library.md shows a complete program in ten lines.
+#pragma once
+
+#include <annulus/backends/backend.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/core/frame.hpp>
+#include <annulus/engine/inputs.hpp>
+#include <annulus/engine/integrator.hpp>
+#include <annulus/engine/reduction.hpp>
+#include <annulus/formats/frame_source.hpp>
+#include <annulus/formats/writers.hpp>
+#include <annulus/geometry/detector.hpp>
+#include <annulus/geometry/poni.hpp>
+#include <annulus/outputs/sink.hpp>
+#include <annulus/plan/csr_view.hpp>
+#include <annulus/plan/pattern.hpp>
+#include <annulus/plan/plan.hpp>
+#include <annulus/version.hpp>

@@ -1,0 +1,61 @@
+// What reduces frames: load a plan, then submit batches and collect their results in the same order.
+#pragma once
+
+#include <annulus/core/frame.hpp>
+#include <annulus/plan/accumulators.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace annulus {
+
+// A frame that could not be reduced has a fault and no sums; the frames around it are not affected.
+struct FrameResult {
+  std::uint64_t index = 0;
+  Accumulators accumulators;
+  std::string fault;  // empty: the frame is good
+
+  bool good() const { return fault.empty(); }
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Before the first submit, and again only when everything submitted was collected.
+  virtual void load(std::shared_ptr<const Plan> plan) = 0;
+
+  // Takes the frames and returns; blocks while the backend holds as many batches as it can.
+  // Frames must have the plan's shape and an integer type up to 32 bits. One thread submits.
+  virtual void submit(std::vector<Frame> batch) = 0;
+
+  // No more batches will come: collect() returns an empty vector after the last.
+  virtual void finish() = 0;
+
+  // Waits for the oldest batch not yet collected; its results in frame order. One thread collects.
+  virtual std::vector<FrameResult> collect() = 0;
+
+  // The number of frames that fill one batch.
+  virtual std::size_t batch_size() const = 0;
+
+  // Time spent decoding and integrating, added up over threads or compute units.
+  virtual double busy_seconds() const = 0;
+};
+
+struct BackendOptions {
+  unsigned threads = 0;  // 0: all of the machine
+};
+
+// Known names with a line on what each is and whether it can run here.
+struct BackendDescription {
+  std::string name;
+  bool available = false;
+  std::string detail;
+};
+std::vector<BackendDescription> describe_backends();
+
+// Throws kBackend with the names there are.
+std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions& options = {});
+
+}  // namespace annulus

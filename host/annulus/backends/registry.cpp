@@ -1,0 +1,29 @@
+#include <annulus/backends/backend.hpp>
+#include <annulus/backends/cpu_backend.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/core/parallel.hpp>
+
+#include <fmt/format.h>
+
+namespace annulus {
+
+std::vector<BackendDescription> describe_backends() {
+  return {
+      {"cpu", true, fmt::format("{} threads", resolve_threads(0))},
+      {"model", false, "the FPGA kernels in software: not part of this version"},
+      {"xrt", false, "Alveo cards: not part of this version"},
+      {"opencl", false, "GPUs through OpenCL: not part of this version"},
+  };
+}
+
+std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions& options) {
+  if (name == "cpu") return make_cpu_backend(options);
+  std::string available;
+  for (const BackendDescription& backend : describe_backends()) {
+    if (backend.available) available += (available.empty() ? "" : ", ") + backend.name;
+  }
+  throw Error(ErrorKind::kBackend, "--backend", fmt::format("'{}' is not available", name),
+              fmt::format("this build has: {}", available));
+}
+
+}  // namespace annulus

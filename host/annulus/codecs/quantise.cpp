@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <annulus/codecs/quantise.hpp>
+#include <annulus/core/error.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace annulus {
+namespace {
+
+constexpr std::int32_t kInvalid = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kLargest = kInvalid - 1;  // what a plan's max_count allows
+constexpr int kMantissaBits = 30;
+
+// Keeps 2^-fraction_bits a normal double. Only frames without a value above 1e-292 would want more.
+constexpr int kMaxFractionBits = 1000;
+
+bool is_valid(double value, const FloatValidity& validity) {
+  if (!std::isfinite(value)) return false;
+  if (validity.dummy && std::abs(value - *validity.dummy) <= validity.delta) return false;
+  return !validity.max_count || std::abs(value) <= *validity.max_count;
+}
+
+template <typename Pixel>
+Pixel pixel_at(const Frame& frame, std::size_t i) {
+  Pixel pixel;  // payloads need not be aligned
+  std::memcpy(&pixel, frame.payload.data() + i * sizeof(Pixel), sizeof(Pixel));
+  return pixel;
+}
+
+template <typename Pixel>
+int choose_fraction_bits(const Frame& frame, const FloatValidity& validity) {
+  double largest = 0;
+  bool integers = true;
+  for (std::size_t i = 0; i < frame.shape.size(); ++i) {
+    const double value = pixel_at<Pixel>(frame, i);
+    if (!is_valid(value, validity)) continue;
+    largest = std::max(largest, std::abs(value));
+    integers = integers && value == std::trunc(value);
+  }
+  if (integers && largest < std::ldexp(1.0, kMantissaBits)) return 0;
+  // largest = m * 2^exponent with 1/2 <= m < 1, so largest * 2^(30 - exponent) < 2^30, and no more fits.
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  return std::min(kMaxFractionBits, kMantissaBits - exponent);
+}
+
+template <typename Pixel>
+void quantise_floats(const Frame& frame, const FloatValidity& validity, int fraction_bits,
+                     std::vector<std::int32_t>& pixels) {
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    const double value = pixel_at<Pixel>(frame, i);
+    // The default rounding mode is to nearest, ties to even; ldexp is exact here or far below one half.
+    pixels[i] = is_valid(value, validity)
+                    ? static_cast<std::int32_t>(std::nearbyint(std::ldexp(value, fraction_bits)))
+                    : kInvalid;
+  }
+}
+
+template <typename Pixel>
+void narrow_integers(const Frame& frame, const FloatValidity& validity, std::vector<std::int32_t>& pixels) {
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    const Pixel value = pixel_at<Pixel>(frame, i);
+    if (!is_valid(static_cast<double>(value), validity)) {
+      pixels[i] = kInvalid;
+      continue;
+    }
+    if (std::cmp_greater(value, kLargest) || std::cmp_less(value, -kLargest)) {
+      throw Error(ErrorKind::kInput, describe(frame),
+                  fmt::format("pixel at row {}, column {} is {}, beyond the 32-bit integers",
+                              i / frame.shape.cols, i % frame.shape.cols, value),
+                  "exclude such pixels with --max-count or --dummy");
+    }
+    pixels[i] = static_cast<std::int32_t>(value);
+  }
+}
+
+Bytes as_bytes(std::vector<std::int32_t> pixels) {
+  auto owner = std::make_shared<const std::vector<std::int32_t>>(std::move(pixels));
+  const auto view = std::as_bytes(std::span(*owner));
+  return {std::move(owner), view};
+}
+
+}  // namespace
+
+Frame quantise(const Frame& frame, const FloatValidity& validity) {
+  const bool wide = frame.type == PixelType::kI64 || frame.type == PixelType::kU64;
+  if (frame.codec != Codec::kRaw || !(wide || is_float(frame.type))) return frame;
+  if (frame.payload.size() != frame.shape.size() * size_of(frame.type)) {
+    throw Error(ErrorKind::kInput, describe(frame),
+                fmt::format("{} bytes do not make {} pixels of {}", frame.payload.size(),
+                            to_string(frame.shape), name_of(frame.type)),
+                "the file is damaged or incomplete: copy it again");
+  }
+
+  Frame result = frame;
+  result.type = PixelType::kI32;
+  std::vector<std::int32_t> pixels(frame.shape.size());
+  visit_pixel_type(frame.type, [&](auto zero) {
+    using Pixel = decltype(zero);
+    if constexpr (std::is_floating_point_v<Pixel>) {
+      result.fraction_bits = choose_fraction_bits<Pixel>(frame, validity);
+      quantise_floats<Pixel>(frame, validity, result.fraction_bits, pixels);
+    } else {
+      narrow_integers<Pixel>(frame, validity, pixels);
+    }
+  });
+  result.payload = as_bytes(std::move(pixels));
+  return result;
+}
+
+}  // namespace annulus

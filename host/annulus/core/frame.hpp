@@ -1,0 +1,35 @@
+// One detector image on its way from a source to a backend, still as the detector packed it.
+#pragma once
+
+#include <annulus/core/bytes.hpp>
+#include <annulus/core/image.hpp>
+#include <annulus/core/pixel_type.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace annulus {
+
+enum class Codec : std::uint8_t {
+  kRaw,        // pixels of `type`, little endian, rows in order
+  kByteOffset  // CBF byte offset; `type` is what the running value must fit (kI32)
+};
+
+struct Frame {
+  Codec codec = Codec::kRaw;
+  PixelType type = PixelType::kI32;
+  Shape shape;
+  Bytes payload;
+
+  std::uint64_t index = 0;            // position in the scan
+  std::string source;                 // the file, with "::/path" for a dataset
+  std::uint64_t frame_in_source = 0;  // position in that file
+
+  // Pixels count in units of 2^-fraction_bits: not 0 only for images that were floating point (quantise.hpp).
+  int fraction_bits = 0;
+};
+
+// How messages name a frame: "scan.h5::/entry/data/data, frame 12".
+std::string describe(const Frame& frame);
+
+}  // namespace annulus

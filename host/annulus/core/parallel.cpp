@@ -1,0 +1,36 @@
+#include <annulus/core/parallel.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace annulus {
+
+unsigned resolve_threads(unsigned requested) {
+  if (requested > 0) return requested;
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+void parallel_ranges(std::size_t count, unsigned threads,
+                     const std::function<void(std::size_t begin, std::size_t end)>& body) {
+  const std::size_t parts = std::clamp<std::size_t>(resolve_threads(threads), 1, std::max<std::size_t>(count, 1));
+  std::vector<std::exception_ptr> failures(parts);
+  const auto run = [&](std::size_t part) {
+    try {
+      body(count * part / parts, count * (part + 1) / parts);
+    } catch (...) {
+      failures[part] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    for (std::size_t part = 1; part < parts; ++part) workers.emplace_back(run, part);
+    run(0);
+  }
+  for (const auto& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+}  // namespace annulus

@@ -1,0 +1,147 @@
+#include <annulus/engine/config.hpp>
+
+#include <annulus/core/error.hpp>
+#include <annulus/engine/enum_names.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <type_traits>
+
+namespace annulus {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+struct IsOptional : std::false_type {};
+template <typename T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+
+template <typename T>
+Json encode(const T& value) {
+  if constexpr (IsOptional<T>::value) {
+    return value ? encode(*value) : Json(nullptr);
+  } else if constexpr (std::is_same_v<T, Range>) {
+    return Json::array({value.low, value.high});
+  } else if constexpr (std::is_enum_v<T>) {
+    return std::string(name_of(value));
+  } else {
+    return value;
+  }
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& key, const std::string& what) {
+  throw Error(ErrorKind::kUsage, name, fmt::format("\"{}\": {}", key, what),
+              "'annulus integrate --dump-config' prints a complete example");
+}
+
+template <typename T>
+void decode(const Json& json, const std::string& name, const std::string& key, T& value) {
+  if constexpr (IsOptional<T>::value) {
+    if (json.is_null()) {
+      value.reset();
+    } else {
+      typename T::value_type inner{};
+      decode(json, name, key, inner);
+      value = inner;
+    }
+  } else if constexpr (std::is_same_v<T, Range>) {
+    if (!json.is_array() || json.size() != 2) refuse(name, key, "two numbers in brackets are expected");
+    decode(json[0], name, key, value.low);
+    decode(json[1], name, key, value.high);
+  } else if constexpr (std::is_enum_v<T>) {
+    const auto found = json.is_string() ? enum_from_name<T>(json.get<std::string>()) : std::nullopt;
+    if (!found) refuse(name, key, fmt::format("one of {} is expected", enum_choices<T>()));
+    value = *found;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (!json.is_boolean()) refuse(name, key, "true or false is expected");
+    value = json.get<bool>();
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    if (!json.is_string()) refuse(name, key, "a text is expected");
+    value = json.get<std::string>();
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (!json.is_number()) refuse(name, key, "a number is expected");
+    value = json.get<T>();
+  } else if constexpr (std::is_integral_v<T>) {
+    // Through the widest type, so that nothing wraps around.
+    const bool fits = std::is_signed_v<T> ? json.is_number_integer() : json.is_number_unsigned();
+    if (!fits || json != Json(static_cast<T>(json.get<T>()))) refuse(name, key, "a whole number in range is expected");
+    value = json.get<T>();
+  } else {
+    if (!json.is_array()) refuse(name, key, "a list is expected");
+    value.clear();
+    for (const Json& item : json) decode(item, name, key, value.emplace_back());
+  }
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const IntegrateConfig& config) {
+  Json json = Json::object();
+  for_each_option(config, [&](const OptionInfo& info, const auto& value) { json[info.key] = encode(value); });
+  return json;
+}
+
+void apply_json(const std::string& text, const std::string& name, IntegrateConfig& config) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::kUsage, name, fmt::format("not valid JSON: {}", error.what()));
+  }
+  if (!json.is_object()) throw Error(ErrorKind::kUsage, name, "a JSON object { ... } is expected");
+  std::string known;
+  for_each_option(config, [&](const OptionInfo& info, auto& value) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", info.key);
+    const auto found = json.find(info.key);
+    if (found == json.end()) return;
+    decode(*found, name, info.key, value);
+    json.erase(found);
+  });
+  if (!json.empty()) refuse(name, json.begin().key(), fmt::format("no such option; there are: {}", known));
+}
+
+std::vector<std::pair<std::string, std::string>> as_text(const IntegrateConfig& config) {
+  std::vector<std::pair<std::string, std::string>> options;
+  for_each_option(config, [&](const OptionInfo& info, const auto& value) {
+    // The inputs are in the output frame by frame.
+    if (std::string_view(info.key) == "inputs") return;
+    const Json json = encode(value);
+    options.emplace_back(info.key, json.is_string() ? json.get<std::string>() : json.dump());
+  });
+  return options;
+}
+
+OpenOptions open_options(const IntegrateConfig& config) {
+  OpenOptions open;
+  open.verify_checksum = config.verify_checksum;
+  open.raw_offset = config.raw_offset;
+  if (!config.raw_shape.empty()) {
+    if (config.raw_shape.size() != 2 || config.raw_shape[0] == 0 || config.raw_shape[1] == 0) {
+      throw Error(ErrorKind::kUsage, "--raw-shape", "rows and columns are expected", "for example --raw-shape 195 487");
+    }
+    open.raw_shape = Shape{config.raw_shape[0], config.raw_shape[1]};
+  }
+  const auto type = pixel_type_from_name(config.raw_type);
+  if (!type) {
+    throw Error(ErrorKind::kUsage, "--raw-type", fmt::format("'{}' is not a pixel type", config.raw_type),
+                "uint8, uint16, uint32, int8, int16, int32, int64, uint64, float32 or float64");
+  }
+  open.raw_type = *type;
+  return open;
+}
+
+void check(const IntegrateConfig& config) {
+  if (config.inputs.empty()) {
+    throw Error(ErrorKind::kUsage, "inputs", "no frames are named", "for example: annulus integrate -p scan.poni *.cbf");
+  }
+  if (config.poni.empty()) {
+    throw Error(ErrorKind::kUsage, "--poni", "the geometry is missing", "give the PONI file of your calibration with -p");
+  }
+  if (config.overwrite && config.append) {
+    throw Error(ErrorKind::kUsage, "--overwrite", "it excludes --append", "give one of them");
+  }
+}
+
+}  // namespace annulus

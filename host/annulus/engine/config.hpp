@@ -1,0 +1,129 @@
+// Every option of an integration, in one table that the command line, the JSON configuration and the output
+// file share.
+#pragma once
+
+#include <annulus/engine/reduction.hpp>
+#include <annulus/plan/options.hpp>
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace annulus {
+
+enum class OutputFormat { kNexus, kXy };
+
+struct IntegrateConfig {
+  std::vector<std::string> inputs;
+  std::string poni;
+  IntegrationOptions integration;
+  bool no_solid_angle = false;  // the flag; integration.solid_angle follows it
+  std::string mask;
+  std::string dark;
+  std::string flat;
+
+  std::vector<std::uint32_t> raw_shape;  // rows, columns
+  std::string raw_type = "int32";
+  std::uint64_t raw_offset = 0;
+  bool verify_checksum = false;
+
+  std::string backend = "cpu";
+  unsigned threads = 0;
+  unsigned readers = 2;
+  bool keep_going = false;
+
+  std::string output;
+  OutputFormat format = OutputFormat::kNexus;
+  bool overwrite = false;
+  bool append = false;
+  std::string save_matrix;
+};
+
+// How an option is called: `flags` as CLI11 takes them, `key` in JSON.
+struct OptionInfo {
+  const char* key;
+  const char* flags;
+  const char* group;
+  const char* help;
+};
+
+// Calls visit(info, field) for every option of `config`, which may be const. Fields are strings, numbers,
+// booleans, enumerations, vectors, and optionals of numbers and ranges.
+template <typename Config, typename Visit>
+void for_each_option(Config& config, Visit&& visit) {
+  auto& integration = config.integration;
+  visit(OptionInfo{"inputs", "inputs", "Input", "Files, file.h5::/path, patterns, directories, @list.txt"},
+        config.inputs);
+  visit(OptionInfo{"poni", "-p,--poni", "Input", "PONI file: the geometry"}, config.poni);
+  visit(OptionInfo{"mask", "-m,--mask", "Input", "Image of pixels to leave out (not 0), added to the detector's gaps"},
+        config.mask);
+  visit(OptionInfo{"dark", "-d,--dark", "Input", "Image to subtract"}, config.dark);
+  visit(OptionInfo{"flat", "-f,--flat", "Input", "Image to divide by"}, config.flat);
+  visit(OptionInfo{"raw_shape", "--raw-shape", "Input", "Rows and columns of headerless files"}, config.raw_shape);
+  visit(OptionInfo{"raw_type", "--raw-type", "Input", "Pixel type of headerless files, little endian"},
+        config.raw_type);
+  visit(OptionInfo{"raw_offset", "--raw-offset", "Input", "Bytes to skip at the start of headerless files"},
+        config.raw_offset);
+  visit(OptionInfo{"verify_checksum", "--verify-checksum", "Input", "Check the MD5 of CBF files that have one"},
+        config.verify_checksum);
+
+  visit(OptionInfo{"npt", "-n,--npt", "Pattern", "Number of bins"}, integration.bins);
+  visit(OptionInfo{"unit", "-u,--unit", "Pattern", "r_m, r_mm, 2th_deg, 2th_rad, q_nm^-1 or q_A^-1"},
+        integration.unit);
+  visit(OptionInfo{"split", "--split", "Pattern", "How pixels are shared among bins: no, bbox or full"},
+        integration.splitting);
+  visit(OptionInfo{"error_model", "--error-model", "Pattern", "Errors of the pattern: no or poisson"},
+        integration.error_model);
+  visit(OptionInfo{"radial_range", "--radial-range", "Pattern", "First and last radial value, in --unit"},
+        integration.radial_range);
+  visit(OptionInfo{"azimuth_range", "--azimuth-range", "Pattern",
+                   "Azimuths to keep, in degrees; 170 -170 goes through 180"},
+        integration.azimuth_range);
+
+  visit(OptionInfo{"polarization", "-P,--polarization", "Corrections", "Polarization factor, -1 to 1"},
+        integration.polarization);
+  visit(OptionInfo{"no_solid_angle", "--no-solid-angle", "Corrections", "Do not correct for the solid angle"},
+        config.no_solid_angle);
+  visit(OptionInfo{"normalization_factor", "--normalization-factor", "Corrections", "Divides the result (monitor)"},
+        integration.normalization_factor);
+  visit(OptionInfo{"dummy", "--dummy", "Corrections", "Value of invalid pixels (default: the detector's habit)"},
+        integration.dummy);
+  visit(OptionInfo{"delta_dummy", "--delta-dummy", "Corrections", "Pixels this close to the dummy are invalid too"},
+        integration.delta_dummy);
+  visit(OptionInfo{"max_count", "--max-count", "Corrections",
+                   "Counts above are saturated, so invalid (default: from the file, or the type's maximum)"},
+        integration.max_count);
+
+  visit(OptionInfo{"output", "-o,--output", "Output", "File to write (default: named after the first input)"},
+        config.output);
+  visit(OptionInfo{"format", "--format", "Output", "nexus or xy"}, config.format);
+  visit(OptionInfo{"overwrite", "--overwrite", "Output", "Replace the output if it exists"}, config.overwrite);
+  visit(OptionInfo{"append", "--append", "Output", "Add to the output if it exists"}, config.append);
+  visit(OptionInfo{"save_matrix", "--save-matrix", "Output", "HDF5 file for the plan's matrix, as SciPy's CSR"},
+        config.save_matrix);
+
+  visit(OptionInfo{"backend", "--backend", "Run", "What reduces frames: see 'annulus devices'"}, config.backend);
+  visit(OptionInfo{"threads", "--threads", "Run", "Threads of the backend (0: one a core)"}, config.threads);
+  visit(OptionInfo{"readers", "--readers", "Run", "Threads that read files ahead"}, config.readers);
+  visit(OptionInfo{"keep_going", "--keep-going", "Run", "Record bad frames as NaN with their reason, and go on"},
+        config.keep_going);
+}
+
+nlohmann::ordered_json to_json(const IntegrateConfig& config);
+
+// Sets what the JSON object names and leaves the rest. Throws kUsage for unknown keys and wrong types; `name`
+// stands for the text in messages.
+void apply_json(const std::string& text, const std::string& name, IntegrateConfig& config);
+
+// Keys and values as text, for the output file.
+std::vector<std::pair<std::string, std::string>> as_text(const IntegrateConfig& config);
+
+OpenOptions open_options(const IntegrateConfig& config);
+
+// Checks options against each other. Throws kUsage.
+void check(const IntegrateConfig& config);
+
+}  // namespace annulus

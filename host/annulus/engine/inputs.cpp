@@ -1,0 +1,143 @@
+#include <annulus/engine/inputs.hpp>
+
+#include <annulus/core/error.hpp>
+
+#include <fmt/format.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+
+namespace annulus {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxListDepth = 8;
+
+std::string lower_extension(const fs::path& path) {
+  std::string extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
+// Only for directories, where opening everything would be wrong as often as right.
+bool is_image_name(fs::path path) {
+  static constexpr std::array kExtensions = {".cbf", ".edf", ".tif", ".tiff", ".npy", ".h5", ".hdf5", ".raw"};
+  std::string extension = lower_extension(path);
+  if (extension == ".gz" || extension == ".bz2") extension = lower_extension(path.replace_extension());
+  return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
+}
+
+void expand_directory(const std::string& directory, std::vector<std::string>& urls) {
+  std::vector<std::string> files;
+  try {
+    for (const auto& entry : fs::directory_iterator(directory)) {
+      const bool hidden = entry.path().filename().string().starts_with('.');
+      if (!hidden && entry.is_regular_file() && is_image_name(entry.path())) files.push_back(entry.path().string());
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorKind::kInput, directory, error.code().message());
+  }
+  if (files.empty()) {
+    throw Error(ErrorKind::kInput, directory, "no image files in this directory",
+                "known are .cbf .edf .tif .tiff .npy .h5 .hdf5 .raw, also with .gz or .bz2");
+  }
+  std::sort(files.begin(), files.end(), natural_less);
+  urls.insert(urls.end(), files.begin(), files.end());
+}
+
+bool expand_glob(const std::string& pattern, std::vector<std::string>& urls) {
+  glob_t found{};
+  const int status = glob(pattern.c_str(), GLOB_TILDE, nullptr, &found);
+  std::vector<std::string> files;
+  if (status == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  std::sort(files.begin(), files.end(), natural_less);
+  urls.insert(urls.end(), files.begin(), files.end());
+  return !files.empty();
+}
+
+void expand(const std::string& argument, int depth, std::vector<std::string>& urls);
+
+void expand_list(const std::string& path, int depth, std::vector<std::string>& urls) {
+  if (depth >= kMaxListDepth) {
+    throw Error(ErrorKind::kInput, path, "lists name each other too deeply", "does the list name itself?");
+  }
+  std::ifstream list(path);
+  if (!list) {
+    throw Error(ErrorKind::kInput, path, "the list of files cannot be read", "check the name after '@'");
+  }
+  const std::size_t before = urls.size();
+  for (std::string line; std::getline(list, line);) {
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back()))) line.pop_back();
+    const std::size_t start = line.find_first_not_of(" \t");
+    if (start == std::string::npos || line[start] == '#') continue;
+    expand(line.substr(start), depth + 1, urls);
+  }
+  if (urls.size() == before) throw Error(ErrorKind::kInput, path, "the list names no files");
+}
+
+void expand(const std::string& argument, int depth, std::vector<std::string>& urls) {
+  if (argument.starts_with('@')) return expand_list(argument.substr(1), depth, urls);
+  const std::size_t dataset = argument.find("::");
+  const std::string path = argument.substr(0, dataset);
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return expand_directory(path, urls);
+  // A file's own name comes first, whatever signs are in it.
+  if (fs::exists(path, ignored)) {
+    urls.push_back(argument);
+    return;
+  }
+  if (path.find_first_of("*?[") != std::string::npos) {
+    std::vector<std::string> matches;
+    if (expand_glob(path, matches)) {
+      for (std::string& match : matches) {
+        urls.push_back(dataset == std::string::npos ? match : match + argument.substr(dataset));
+      }
+      return;
+    }
+    throw Error(ErrorKind::kInput, argument, "no file matches this pattern");
+  }
+  throw Error(ErrorKind::kInput, argument, "no such file or directory", "check the name");
+}
+
+}  // namespace
+
+bool natural_less(const std::string& a, const std::string& b) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      while (i < a.size() && a[i] == '0') ++i;
+      while (j < b.size() && b[j] == '0') ++j;
+      std::size_t i_end = i, j_end = j;
+      while (i_end < a.size() && is_digit(a[i_end])) ++i_end;
+      while (j_end < b.size() && is_digit(b[j_end])) ++j_end;
+      if (i_end - i != j_end - j) return i_end - i < j_end - j;
+      const int order = a.compare(i, i_end - i, b, j, j_end - j);
+      if (order != 0) return order < 0;
+      i = i_end;
+      j = j_end;
+    } else {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i;
+      ++j;
+    }
+  }
+  if (i < a.size() || j < b.size()) return j < b.size();
+  return a < b;  // equal but for leading zeros
+}
+
+std::vector<std::string> expand_inputs(const std::vector<std::string>& arguments) {
+  std::vector<std::string> urls;
+  for (const std::string& argument : arguments) expand(argument, 0, urls);
+  if (urls.empty()) throw Error(ErrorKind::kUsage, "input", "no input files", "name files, a directory or a pattern");
+  return urls;
+}
+
+}  // namespace annulus

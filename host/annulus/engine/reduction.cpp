@@ -1,0 +1,270 @@
+#include <annulus/engine/reduction.hpp>
+
+#include <annulus/backends/backend.hpp>
+#include <annulus/core/parallel.hpp>
+#include <annulus/engine/frame_reader.hpp>
+#include <annulus/engine/prepare.hpp>
+#include <annulus/plan/pattern.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace annulus {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A frame between submission and writing: where it came from, and its fault if it never reached the backend.
+struct Ticket {
+  std::uint64_t index = 0;
+  std::string source;
+  std::uint64_t frame_in_source = 0;
+  std::uint64_t payload_bytes = 0;
+  std::optional<Error> fault;
+};
+
+// Tickets in scan order, from the submitting thread to the writing one.
+class TicketQueue {
+ public:
+  void push(Ticket ticket) {
+    const std::lock_guard lock(mutex_);
+    tickets_.push_back(std::move(ticket));
+    changed_.notify_one();
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_one();
+  }
+  std::optional<Ticket> pop() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return closed_ || !tickets_.empty(); });
+    if (tickets_.empty()) return std::nullopt;
+    Ticket ticket = std::move(tickets_.front());
+    tickets_.pop_front();
+    return ticket;
+  }
+  bool idle() const {
+    const std::lock_guard lock(mutex_);
+    return tickets_.empty();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Ticket> tickets_;
+  bool closed_ = false;
+};
+
+// The writing side of a scan: takes results in order, normalises them and hands them to the sink.
+class Writer {
+ public:
+  Writer(const Plan& plan, bool keep_going, Backend& backend, TicketQueue& tickets, Sink& sink,
+         std::function<void(const ReductionSummary&)> on_written)
+      : plan_(plan),
+        keep_going_(keep_going),
+        backend_(backend),
+        tickets_(tickets),
+        sink_(sink),
+        on_written_(std::move(on_written)) {}
+
+  // Until the queue of tickets is closed and empty. After a failure goes on taking results, so that the
+  // backend and those who wait for it come to an end, but writes no more.
+  void run() {
+    Clock::time_point last_flush = Clock::now();
+    while (auto ticket = tickets_.pop()) {
+      try {
+        std::optional<FrameResult> result;
+        if (!ticket->fault) result = next_result();
+        if (stopped()) continue;
+        take(std::move(*ticket), std::move(result));
+        const bool flush_due = seconds_since(last_flush) > kFlushSeconds;
+        const bool nothing_to_wait_for = results_.empty() && tickets_.idle();
+        if (waiting_.size() >= kWriteBatch || flush_due || nothing_to_wait_for) write();
+        if (flush_due && !stopped()) {
+          sink_.flush();
+          last_flush = Clock::now();
+        }
+      } catch (...) {
+        fail();
+      }
+    }
+    try {
+      if (!failure_) write();
+    } catch (...) {
+      fail();
+    }
+  }
+
+  bool stopped() const { return stopped_; }
+  std::exception_ptr failure() const { return failure_; }
+  const ReductionSummary& summary() const { return summary_; }
+
+ private:
+  static constexpr std::size_t kWriteBatch = 32;
+  static constexpr double kFlushSeconds = 0.5;
+
+  FrameResult next_result() {
+    if (results_.empty()) {
+      for (FrameResult& result : backend_.collect()) results_.push_back(std::move(result));
+    }
+    if (results_.empty()) throw Error(ErrorKind::kBackend, "backend", "it ended before all frames were reduced");
+    FrameResult result = std::move(results_.front());
+    results_.pop_front();
+    return result;
+  }
+
+  void take(Ticket ticket, std::optional<FrameResult> result) {
+    ReducedFrame reduced;
+    reduced.index = ticket.index;
+    reduced.source = std::move(ticket.source);
+    reduced.frame_in_source = ticket.frame_in_source;
+    if (result && !result->good()) {
+      Frame named;
+      named.source = reduced.source;
+      named.frame_in_source = reduced.frame_in_source;
+      ticket.fault = Error(ErrorKind::kInput, describe(named), result->fault,
+                           "the file is damaged or still being written; --keep-going skips such frames");
+    }
+    if (ticket.fault) {
+      if (!summary_.first_fault) summary_.first_fault = ticket.fault;
+      if (!keep_going_) {
+        stopped_ = true;
+        return;
+      }
+      reduced.fault = ticket.fault->fault();
+      ++summary_.bad;
+    } else {
+      reduced.pattern = normalise(plan_, result->accumulators);
+      reduced.accumulators = std::move(result->accumulators);
+      summary_.pixels += plan_.pixels();
+    }
+    summary_.payload_bytes += ticket.payload_bytes;
+    waiting_.push_back(std::move(reduced));
+  }
+
+  void write() {
+    if (waiting_.empty()) return;
+    const auto start = Clock::now();
+    sink_.append(waiting_);
+    summary_.write_seconds += seconds_since(start);
+    summary_.frames += waiting_.size();
+    waiting_.clear();
+    if (on_written_) on_written_(summary_);
+  }
+
+  void fail() {
+    if (!failure_) failure_ = std::current_exception();
+    stopped_ = true;
+  }
+
+  const Plan& plan_;
+  const bool keep_going_;
+  Backend& backend_;
+  TicketQueue& tickets_;
+  Sink& sink_;
+  std::function<void(const ReductionSummary&)> on_written_;
+  std::deque<FrameResult> results_;
+  std::vector<ReducedFrame> waiting_;
+  ReductionSummary summary_;
+  std::exception_ptr failure_;
+  std::atomic<bool> stopped_ = false;
+};
+
+// How many frames may be held, so that they stay within the memory asked for and the backend is kept busy.
+struct Depths {
+  std::size_t batch = 1;
+  std::size_t ahead = 2;
+};
+
+Depths choose_depths(std::size_t batch_size, std::size_t frame_bytes, std::size_t memory, unsigned threads) {
+  const std::size_t frames = std::max<std::size_t>(1, memory / std::max<std::size_t>(frame_bytes, 1));
+  // Half of the frames wait to be read, half are in the backend, which holds two batches a thread.
+  Depths depths;
+  depths.batch = std::clamp<std::size_t>(frames / (4 * std::size_t{threads}), 1, batch_size);
+  depths.ahead = std::clamp<std::size_t>(frames / 2, 2, 2 * depths.batch * threads + 8);
+  return depths;
+}
+
+}  // namespace
+
+FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open) {
+  std::optional<Error> first_fault;
+  for (const std::string& url : urls) {
+    try {
+      const auto source = open_source(url, open);
+      const SourceInfo& info = source->info();
+      if (info.frames > 0) return {url, info.shape, info.type, info.max_count};
+    } catch (const Error& error) {
+      if (!first_fault) first_fault = error;
+    }
+  }
+  throw first_fault.value_or(Error(ErrorKind::kInput, urls.empty() ? "input" : urls.front(), "no frame to read"));
+}
+
+ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_ptr<const Plan> plan,
+                              const ReductionSettings& settings, Sink& sink,
+                              const std::function<void(const ReductionProgress&)>& on_progress) {
+  const auto start = Clock::now();
+  const auto backend = make_backend(settings.backend, {settings.threads});
+  backend->load(plan);
+  const Depths depths = choose_depths(backend->batch_size(), plan->pixels() * size_of(plan->pixel_type),
+                                      settings.memory_for_frames, resolve_threads(settings.threads));
+  FrameReader reader(urls, {settings.open, settings.readers, depths.ahead,
+                            [&](Frame frame) { return prepare_frame(*plan, std::move(frame)); }});
+  TicketQueue tickets;
+  Writer writer(*plan, settings.keep_going, *backend, tickets, sink, [&](const ReductionSummary& so_far) {
+    if (on_progress) on_progress({so_far.frames, so_far.bad, reader.frames_expected()});
+  });
+  std::jthread writing([&] { writer.run(); });
+
+  bool interrupted = false;
+  std::vector<Frame> batch;
+  const auto submit = [&] {
+    if (batch.empty()) return;
+    backend->submit(std::move(batch));
+    batch.clear();
+  };
+  std::exception_ptr failure;
+  try {
+    while (!writer.stopped()) {
+      interrupted = settings.stop_requested != nullptr && *settings.stop_requested;
+      if (interrupted) break;
+      auto item = reader.next();
+      if (!item) break;
+      Ticket ticket{item->frame.index, item->frame.source, item->frame.frame_in_source,
+                    item->frame.payload.size(), std::move(item->fault)};
+      const bool good = !ticket.fault;
+      if (good) batch.push_back(std::move(item->frame));
+      tickets.push(std::move(ticket));
+      if (batch.size() >= depths.batch) submit();
+    }
+    submit();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  reader.stop();
+  backend->finish();
+  tickets.close();
+  writing.join();
+  if (failure) std::rethrow_exception(failure);
+  if (writer.failure()) std::rethrow_exception(writer.failure());
+
+  ReductionSummary summary = writer.summary();
+  summary.interrupted = interrupted;
+  summary.read_seconds = reader.busy_seconds();
+  summary.reduce_seconds = backend->busy_seconds();
+  summary.wall_seconds = seconds_since(start);
+  return summary;
+}
+
+}  // namespace annulus

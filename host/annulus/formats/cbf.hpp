@@ -1,0 +1,18 @@
+// CBF with one byte-offset image, as DECTRIS detectors, XDS and FabIO write it.
+#pragma once
+
+#include <annulus/formats/frame_source.hpp>
+#include <annulus/formats/input_file.hpp>
+#include <memory>
+
+namespace annulus {
+
+inline constexpr std::string_view kCbfSection = "--CIF-BINARY-FORMAT-SECTION--";
+inline constexpr std::string_view kCbfStart("\x0c\x1a\x04\xd5", 4);  // the binary follows these bytes
+
+bool looks_like_cbf(std::span<const std::byte> head);
+
+// Frames of signed 32-bit pixels stay compressed; other integer types are decoded by read().
+std::unique_ptr<FrameSource> open_cbf(const InputFile& file, bool verify_checksum);
+
+}  // namespace annulus

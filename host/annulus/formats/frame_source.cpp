@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <annulus/codecs/decode_frame.hpp>
+#include <annulus/formats/cbf.hpp>
+#include <annulus/formats/checks.hpp>
+#include <annulus/formats/edf.hpp>
+#include <annulus/formats/frame_source.hpp>
+#include <annulus/formats/hdf5.hpp>
+#include <annulus/formats/npy.hpp>
+#include <annulus/formats/raw.hpp>
+#include <annulus/formats/tiff.hpp>
+#include <utility>
+
+namespace annulus {
+namespace {
+
+struct Url {
+  std::string path;
+  std::string dataset;       // with a leading slash, or empty
+  bool has_dataset = false;  // "::" was given
+};
+
+Url split_url(const std::string& url) {
+  const auto at = url.rfind("::");
+  if (at == std::string::npos) return {url, "", false};
+  Url parts{url.substr(0, at), url.substr(at + 2), true};
+  if (!parts.dataset.empty() && parts.dataset[0] != '/') parts.dataset = "/" + parts.dataset;
+  return parts;
+}
+
+}  // namespace
+
+std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptions& options) {
+  const Url parts = split_url(url);
+  auto file = std::make_unique<InputFile>(parts.path);
+  const auto head = file->head();
+  if (looks_like_hdf5(head)) {
+    if (file->compression() != Compression::kNone) {
+      throw input_error(parts.path, "a packed HDF5 file cannot be read", "unpack it first");
+    }
+    file.reset();
+    return open_hdf5(parts.path, parts.dataset);
+  }
+  if (parts.has_dataset) {
+    throw input_error(parts.path, "is not an HDF5 file, so it has no datasets",
+                      fmt::format("give {} without \"::\"", parts.path));
+  }
+  if (looks_like_tiff(head)) return open_tiff(std::move(file));
+  if (looks_like_npy(head)) return open_npy(std::move(file));
+  if (looks_like_cbf(head)) return open_cbf(*file, options.verify_checksum);
+  if (looks_like_edf(head)) return open_edf(std::move(file));
+  if (options.raw_shape) return open_raw(std::move(file), options);
+  throw input_error(parts.path, "the format is not recognised",
+                    "known are CBF, EDF, TIFF, NPY and HDF5; files without a header need their shape");
+}
+
+Image<double> read_image(const std::string& url, const OpenOptions& options) {
+  return decode_frame(open_source(url, options)->read(0));
+}
+
+Mask read_mask(const std::string& url, const OpenOptions& options) {
+  const Image<double> image = read_image(url, options);
+  Mask mask{image.shape, std::vector<std::uint8_t>(image.pixels.size())};
+  // NaN is not zero: excluded.
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) mask.pixels[i] = image.pixels[i] != 0 ? 1 : 0;
+  return mask;
+}
+
+}  // namespace annulus

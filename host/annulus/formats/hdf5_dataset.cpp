@@ -1,0 +1,232 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <annulus/formats/checks.hpp>
+#include <annulus/formats/hdf5_dataset.hpp>
+#include <array>
+#include <filesystem>
+
+namespace annulus {
+namespace {
+
+constexpr const char* kCopyAgain = "the file is damaged or incomplete: copy it again";
+
+hid_t native_type(PixelType type) {
+  switch (type) {
+    case PixelType::kU8:
+      return H5T_NATIVE_UINT8;
+    case PixelType::kU16:
+      return H5T_NATIVE_UINT16;
+    case PixelType::kU32:
+      return H5T_NATIVE_UINT32;
+    case PixelType::kU64:
+      return H5T_NATIVE_UINT64;
+    case PixelType::kI8:
+      return H5T_NATIVE_INT8;
+    case PixelType::kI16:
+      return H5T_NATIVE_INT16;
+    case PixelType::kI32:
+      return H5T_NATIVE_INT32;
+    case PixelType::kI64:
+      return H5T_NATIVE_INT64;
+    case PixelType::kF32:
+      return H5T_NATIVE_FLOAT;
+    case PixelType::kF64:
+      break;
+  }
+  return H5T_NATIVE_DOUBLE;
+}
+
+// Filters that detector files use, and where Debian keeps them.
+struct KnownFilter {
+  H5Z_filter_t id;
+  const char* name;
+  const char* package;
+};
+constexpr KnownFilter kKnownFilters[] = {
+    {307, "bzip2", "hdf5-filter-plugin"},
+    {32000, "LZF", "bitshuffle"},
+    {32001, "Blosc", "hdf5-filter-plugin-blosc-serial"},
+    {32004, "LZ4", "hdf5-filter-plugin"},
+    {32008, "bitshuffle", "bitshuffle"},
+    {32013, "ZFP", "hdf5-filter-plugin-zfp-serial"},
+};
+
+}  // namespace
+
+Hdf5Dataset::Hdf5Dataset(hid_t file, const std::string& file_path, const std::string& path)
+    : url_(file_path + "::" + path), dataset_(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose) {
+  if (!dataset_) {
+    throw hdf5_error(url_, "cannot be opened as a dataset",
+                     "check its path, and that linked files are present");
+  }
+  read_type();
+  read_shape();
+  const H5Handle properties(H5Dget_create_plist(dataset_.get()), H5Pclose);
+  if (!properties) throw hdf5_error(url_, "the layout cannot be read", kCopyAgain);
+  const H5D_layout_t layout = H5Pget_layout(properties.get());
+  if (layout == H5D_CHUNKED) {
+    chunk_.resize(static_cast<std::size_t>(rank_));
+    if (H5Pget_chunk(properties.get(), rank_, chunk_.data()) != rank_ ||
+        std::ranges::count(chunk_, hsize_t{0}) > 0) {
+      throw hdf5_error(url_, "the chunks cannot be read", kCopyAgain);
+    }
+  }
+  check_filters(properties.get());
+  if (layout == H5D_VIRTUAL) check_virtual_sources(properties.get(), file_path);
+  if (layout == H5D_CONTIGUOUS && H5Dget_storage_size(dataset_.get()) == 0) {
+    throw input_error(url_, "no pixel was ever written to this dataset", "wait until the file is written");
+  }
+}
+
+void Hdf5Dataset::read_type() {
+  const H5Handle type(H5Dget_type(dataset_.get()), H5Tclose);
+  if (!type) throw hdf5_error(url_, "the type cannot be read", kCopyAgain);
+  H5T_class_t kind = H5Tget_class(type.get());
+  H5T_sign_t sign = H5T_SGN_NONE;
+  if (kind == H5T_INTEGER) sign = H5Tget_sign(type.get());
+  // h5py stores booleans as an enumeration of int8.
+  const std::size_t size = H5Tget_size(type.get());
+  if (kind == H5T_ENUM && size == 1) kind = H5T_INTEGER;
+  if (kind == H5T_INTEGER || kind == H5T_BITFIELD) {
+    const bool is_signed = sign == H5T_SGN_2;
+    switch (size) {
+      case 1:
+        type_ = is_signed ? PixelType::kI8 : PixelType::kU8;
+        return;
+      case 2:
+        type_ = is_signed ? PixelType::kI16 : PixelType::kU16;
+        return;
+      case 4:
+        type_ = is_signed ? PixelType::kI32 : PixelType::kU32;
+        return;
+      case 8:
+        type_ = is_signed ? PixelType::kI64 : PixelType::kU64;
+        return;
+      default:
+        break;
+    }
+  }
+  if (kind == H5T_FLOAT && (size == 2 || size == 4)) {
+    type_ = PixelType::kF32;  // half floats are exact in it
+    return;
+  }
+  if (kind == H5T_FLOAT && size == 8) {
+    type_ = PixelType::kF64;
+    return;
+  }
+  throw input_error(url_, "the elements are no integers or floats of up to 64 bits",
+                    "name a dataset of images");
+}
+
+void Hdf5Dataset::read_shape() {
+  const H5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
+  rank_ = space ? H5Sget_simple_extent_ndims(space.get()) : -1;
+  if (rank_ != 2 && rank_ != 3) {
+    throw input_error(url_, fmt::format("{} dimensions: neither an image nor a stack of images", rank_),
+                      "2 dimensions make an image, 3 a stack of them");
+  }
+  std::array<hsize_t, 3> extent{};
+  if (H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr) != rank_) {
+    throw hdf5_error(url_, "the shape cannot be read", kCopyAgain);
+  }
+  if (rank_ == 2) extent = {1, extent[0], extent[1]};
+  const auto side = [](hsize_t value) {
+    return static_cast<std::int64_t>(std::min<hsize_t>(value, INT64_MAX));
+  };
+  shape_ = checked_shape(url_, side(extent[1]), side(extent[2]));
+  frames_ = extent[0];
+  if (frames_ == 0) throw input_error(url_, "the stack holds no frames", "wait until the file is written");
+}
+
+void Hdf5Dataset::check_filters(hid_t properties) const {
+  const int filters = H5Pget_nfilters(properties);
+  for (int i = 0; i < filters; ++i) {
+    unsigned flags = 0, config = 0;
+    std::size_t values = 0;
+    std::array<char, 64> name{};
+    const H5Z_filter_t id = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags, &values, nullptr,
+                                           name.size(), name.data(), &config);
+    const htri_t available = id >= 0 ? H5Zfilter_avail(id) : 0;
+    H5Eclear2(H5E_DEFAULT);
+    if (available > 0) continue;
+    const auto known = std::ranges::find(kKnownFilters, id, &KnownFilter::id);
+    if (known != std::end(kKnownFilters)) {
+      throw input_error(url_, fmt::format("HDF5 filter {} ({}) is not installed", id, known->name),
+                        fmt::format("install the Debian package {}", known->package));
+    }
+    throw input_error(url_, fmt::format("HDF5 filter {} is not installed", id),
+                      "install its plugin and let HDF5_PLUGIN_PATH name the plugin's folder");
+  }
+}
+
+// The library gives fill values for sources that are missing.
+void Hdf5Dataset::check_virtual_sources(hid_t properties, const std::string& file_path) const {
+  std::size_t count = 0;
+  if (H5Pget_virtual_count(properties, &count) < 0)
+    throw hdf5_error(url_, "the layout cannot be read", kCopyAgain);
+  const auto folder = std::filesystem::path(file_path).parent_path();
+  std::string checked;
+  for (std::size_t i = 0; i < count; ++i) {
+    const ssize_t length = H5Pget_virtual_filename(properties, i, nullptr, 0);
+    if (length <= 0) throw hdf5_error(url_, "the names of its source files cannot be read", kCopyAgain);
+    std::string name(static_cast<std::size_t>(length) + 1, '\0');
+    H5Pget_virtual_filename(properties, i, name.data(), name.size());
+    name.pop_back();
+    // "." is the file itself; a pattern of names is the library's to resolve.
+    if (name == checked || name == "." || name.find('%') != std::string::npos) continue;
+    std::error_code ignored;
+    if (!std::filesystem::exists(folder / name, ignored) && !std::filesystem::exists(name, ignored)) {
+      throw input_error(url_, fmt::format("it refers to {}, which is missing", name),
+                        "copy that file beside it");
+    }
+    checked = name;
+  }
+}
+
+void Hdf5Dataset::check_written(std::uint64_t i) const {
+  if (chunk_.empty()) return;
+  const auto at = static_cast<std::size_t>(rank_ - 2);
+  std::array<hsize_t, 3> offset{};
+  if (rank_ == 3) offset[0] = i / chunk_[0] * chunk_[0];
+  hsize_t stored = 0;
+  std::uint64_t chunks = 0;
+  for (offset[at] = 0; offset[at] < shape_.rows; offset[at] += chunk_[at]) {
+    for (offset[at + 1] = 0; offset[at + 1] < shape_.cols; offset[at + 1] += chunk_[at + 1], ++chunks) {
+      hsize_t size = 0;
+      const bool found = H5Dget_chunk_storage_size(dataset_.get(), offset.data(), &size) >= 0 && size > 0;
+      H5Eclear2(H5E_DEFAULT);
+      if (!found) {
+        throw input_error(url_, fmt::format("frame {} was not, or not wholly, written", i),
+                          "wait until the file is written");
+      }
+      stored += size;
+    }
+  }
+  // Decompression takes memory for whole chunks, whose size is a claim too.
+  std::uint64_t chunk_bytes = size_of(type_);
+  for (const hsize_t side : chunk_) chunk_bytes *= side;
+  check_plausible(url_, chunk_bytes * chunks, stored);
+}
+
+Bytes Hdf5Dataset::read(std::uint64_t i) const {
+  check_written(i);
+  const H5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
+  const std::array<hsize_t, 3> start = {i, 0, 0};
+  const std::array<hsize_t, 3> count = {1, shape_.rows, shape_.cols};
+  const auto skip = static_cast<std::size_t>(3 - rank_);
+  const H5Handle memory(H5Screate_simple(2, count.data() + 1, nullptr), H5Sclose);
+  if (!space || !memory ||
+      H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data() + skip, nullptr, count.data() + skip,
+                          nullptr) < 0) {
+    throw hdf5_error(url_, fmt::format("frame {} cannot be selected", i), kCopyAgain);
+  }
+  Buffer buffer = allocate(url_, shape_.size() * size_of(type_));
+  if (H5Dread(dataset_.get(), native_type(type_), memory.get(), space.get(), H5P_DEFAULT,
+              buffer.bytes.get()) < 0) {
+    throw hdf5_error(url_, fmt::format("frame {} cannot be read", i), kCopyAgain);
+  }
+  return std::move(buffer).freeze();
+}
+
+}  // namespace annulus

@@ -1,0 +1,23 @@
+// Which dataset of an HDF5 file holds the images, where the user names none.
+#pragma once
+
+#include <annulus/formats/hdf5_handle.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace annulus {
+
+// One path; several for the numbered datasets of a DECTRIS master file, which make one scan.
+// In order: the NeXus default chain, /entry/data/data, /entry/data/data_000001 and those after it, the only
+// dataset of 2 or 3 dimensions. Throws kInput with the datasets there are.
+std::vector<std::string> find_image_datasets(const std::string& where, hid_t file);
+
+// A number in the file, in the unit its `units` attribute names (empty without one).
+struct Hdf5Number {
+  double value = 0;
+  std::string units;
+};
+std::optional<Hdf5Number> read_number(hid_t file, const std::string& path);
+
+}  // namespace annulus

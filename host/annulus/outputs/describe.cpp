@@ -1,0 +1,52 @@
+#include <algorithm>
+#include <annulus/outputs/describe.hpp>
+#include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/utf8.hpp>
+#include <nlohmann/json.hpp>
+
+namespace annulus {
+namespace {
+
+constexpr std::uint64_t kBlock = 4096;              // frames read at once
+constexpr std::size_t kMostBadFramesListed = 1000;  // the rest is only counted
+
+}  // namespace
+
+nlohmann::json describe_output(const std::filesystem::path& path) {
+  const PatternFile file(path);
+  const OutputHeader& header = file.header();
+  nlohmann::json bad = nlohmann::json::array();
+  std::uint64_t bad_count = 0;
+  for (std::uint64_t first = 0; first < file.frames(); first += kBlock) {
+    for (const FrameRecord& record : file.read_records(first, std::min(kBlock, file.frames() - first))) {
+      if (!record.bad) continue;
+      if (++bad_count > kMostBadFramesListed) continue;
+      bad.push_back({{"frame", record.index},
+                     {"source", to_utf8(record.source)},
+                     {"frame_in_source", record.frame_in_source},
+                     {"reason", to_utf8(record.fault)}});
+    }
+  }
+  nlohmann::json options = nlohmann::json::object();
+  for (const auto& [name, value] : header.options) options[to_utf8(name)] = to_utf8(value);
+  const std::vector<double>& ends = header.edges.empty() ? header.axis : header.edges;
+  return {{"format", layout::kDefinition},
+          {"program", to_utf8(header.program)},
+          {"version", to_utf8(header.program_version)},
+          {"date", to_utf8(header.date)},
+          {"backend", to_utf8(header.backend)},
+          {"frames", file.frames()},
+          {"good", file.frames() - bad_count},
+          {"bad", bad_count},
+          {"bad_frames", bad},
+          {"bins", file.bins()},
+          {"axis", to_utf8(header.axis_name)},
+          {"unit", to_utf8(header.axis_units)},
+          {"range", {ends.front(), ends.back()}},
+          {"errors", header.has_errors},
+          {"plan_hash", to_utf8(header.plan_hash)},
+          {"options", options}};
+}
+
+}  // namespace annulus

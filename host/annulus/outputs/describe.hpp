@@ -1,0 +1,13 @@
+// What an output file holds, for `annulus info`.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+
+namespace annulus {
+
+// frames, good, bad (a list with frame, source and reason), bins, unit, range, plan_hash, program, options...
+// Throws kInput.
+nlohmann::json describe_output(const std::filesystem::path& path);
+
+}  // namespace annulus

@@ -1,0 +1,48 @@
+#include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/matrix_file.hpp>
+#include <annulus/plan/csr_view.hpp>
+#include <cmath>
+
+namespace annulus {
+namespace {
+
+template <typename T>
+std::vector<std::int64_t> widened(const std::vector<T>& values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+void write_matrix(const std::filesystem::path& path, const Plan& plan) {
+  const CsrView view = csr_by_bin(plan);
+  std::vector<std::int64_t> weights;
+  weights.reserve(view.data.size());
+  for (const double share : view.data) weights.push_back(std::llround(std::ldexp(share, plan.weight_bits)));
+
+  const Hdf5Scope scope;
+  Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+  if (!file) {
+    throw Error(ErrorKind::kOutput, path.string(), "the matrix cannot be written: " + hdf5_reason(),
+                "check --save-matrix");
+  }
+  write_attribute(file.get(), "plan_hash", plan.hash);
+  write_attribute(file.get(), "weight_bits", std::int32_t{plan.weight_bits});
+  write_attribute(file.get(), "variance_bits", std::int32_t{plan.variance_bits});
+  write_attribute(file.get(), "normalization_bits", std::int32_t{plan.normalization_bits});
+  write_attribute(file.get(), "dark_bits", std::int32_t{plan.dark_bits});
+  write_array(file.get(), "indptr", view.indptr);
+  write_array(file.get(), "indices", widened(view.indices));
+  write_array(file.get(), "data", view.data);
+  write_array(file.get(), "weight", weights);
+  write_array(file.get(), "shape",
+              std::vector<std::int64_t>{plan.bins(), static_cast<std::int64_t>(plan.pixels())});
+  write_array(file.get(), "normalization", widened(plan.normalization));
+  if (!plan.dark.empty()) write_array(file.get(), "dark", widened(plan.dark));
+  write_array(file.get(), "axis", plan.axis);
+  if (!file.reset()) {
+    throw Error(ErrorKind::kOutput, path.string(), "the matrix could not be written completely",
+                "is the disk full?");
+  }
+}
+
+}  // namespace annulus

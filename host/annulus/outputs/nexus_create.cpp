@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <annulus/outputs/nexus_create.hpp>
+#include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/row_dataset.hpp>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+namespace annulus {
+namespace {
+
+constexpr double kHcKeVAngstrom = 12.398419843320026;  // exact since the SI of 2019
+constexpr std::size_t kScalarChunkRows = 1024;         // of datasets with one small value a frame
+
+constexpr std::string_view kReference =
+    "Azimuthal integration with pixel splitting, quantities as in pyFAI (Ashiotis et al., J. Appl. Cryst. "
+    "48, "
+    "510 (2015), doi:10.1107/S1600576715004306), summed exactly in fixed point.";
+
+constexpr std::string_view kAccumulatorsDescription =
+    "Exact integer sums of each frame, from which data/I and data/I_errors follow. With "
+    "count = count - missing_count[frame], N = (normalization - missing_normalization[frame]) * "
+    "2^-(weight_bits + normalization_bits) * normalization_factor, S = signal[frame] * "
+    "2^-(weight_bits + fraction_bits[frame]), D = (dark - missing_dark[frame]) * 2^-(weight_bits + "
+    "dark_bits) "
+    "(0 where there is no dark) and V = variance[frame] * 2^-(variance_bits + fraction_bits[frame]): "
+    "I = (S - D) / N and I_errors = sqrt(V) / N, evaluated in double precision in this order; "
+    "NaN where count or N is 0. Frames of one plan_hash and equal fraction_bits may be merged by adding "
+    "these "
+    "integers, the totals of the plan once a frame.";
+
+void write_root(hid_t file, const RunDescription& run, const std::string& now) {
+  write_attribute(file, "NX_class", std::string_view("NXroot"));
+  write_attribute(file, "default", std::string_view("entry"));
+  write_attribute(file, "creator", std::string_view(layout::kProgram));
+  write_attribute(file, "creator_version", std::string_view(run.program_version));
+  write_attribute(file, "file_name",
+                  std::string_view(std::filesystem::path(file_name_of(file)).filename().string()));
+  write_attribute(file, "file_time", std::string_view(now));
+  write_attribute(file, "HDF5_Version", std::string_view(H5_VERS_INFO));
+}
+
+void write_instrument(hid_t entry, const Geometry& geometry) {
+  const Handle instrument = create_group(entry, "instrument", "NXinstrument");
+  write_text(instrument.get(), "name", "unknown");
+  const Handle source = create_group(instrument.get(), "source", "NXsource");
+  write_text(source.get(), "name", "unknown");
+  write_text(source.get(), "type", "unknown");
+  write_text(source.get(), "probe", "x-ray");
+  if (geometry.wavelength) {
+    const double angstrom = *geometry.wavelength * 1e10;
+    const Handle monochromator = create_group(instrument.get(), "monochromator", "NXmonochromator");
+    write_number(monochromator.get(), "wavelength", angstrom, "angstrom");
+    write_number(monochromator.get(), "energy", kHcKeVAngstrom / angstrom, "keV");
+  }
+  const Handle detector = create_group(instrument.get(), "detector", "NXdetector");
+  write_text(detector.get(), "description", geometry.detector.name);
+  write_number(detector.get(), "distance", geometry.distance, "m");
+  write_number(detector.get(), "x_pixel_size", geometry.detector.pixel2, "m");
+  write_number(detector.get(), "y_pixel_size", geometry.detector.pixel1, "m");
+}
+
+// Options keep the order in which the command table has them.
+Handle create_input(hid_t reduction) {
+  const Handle list(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  H5Pset_link_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  Handle input(H5Gcreate2(reduction, "input", H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Gclose);
+  if (!input) throw_hdf5(ErrorKind::kOutput, reduction, "cannot create the group \"input\"");
+  write_attribute(input.get(), "NX_class", std::string_view("NXparameters"));
+  return input;
+}
+
+std::string field_name(std::string name, std::set<std::string>& taken) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  if (name.empty() || name == ".") name = "option";
+  if (std::find(std::begin(layout::kReservedInputs), std::end(layout::kReservedInputs), name) !=
+      std::end(layout::kReservedInputs)) {
+    name += "_option";
+  }
+  while (!taken.insert(name).second) name += "_";
+  return name;
+}
+
+Handle write_reduction(hid_t entry, const Plan& plan, const RunDescription& run, const std::string& now) {
+  Handle reduction = create_group(entry, "reduction", "NXprocess");
+  write_text(reduction.get(), "program", layout::kProgram);
+  write_text(reduction.get(), "version", run.program_version);
+  write_text(reduction.get(), "date", now);
+  write_text(reduction.get(), "reference", kReference);
+  const Handle input = create_input(reduction.get());
+  std::set<std::string> taken;
+  for (const auto& [name, value] : run.options) write_text(input.get(), field_name(name, taken), value);
+  write_text(input.get(), "poni", run.poni_text);
+  write_text(input.get(), "configuration", run.config_json);
+  write_text(input.get(), "plan_hash", plan.hash);
+  write_text(input.get(), "backend", run.backend);
+  return reduction;
+}
+
+void write_totals(hid_t reduction, const Plan& plan) {
+  const Handle group = create_group(reduction, "accumulators", "NXcollection");
+  write_attribute(group.get(), "weight_bits", std::int32_t{plan.weight_bits});
+  write_attribute(group.get(), "variance_bits", std::int32_t{plan.variance_bits});
+  write_attribute(group.get(), "normalization_bits", std::int32_t{plan.normalization_bits});
+  write_attribute(group.get(), "dark_bits", std::int32_t{plan.dark_bits});
+  write_attribute(group.get(), "normalization_factor", plan.options.normalization_factor);
+  write_attribute(group.get(), "description", kAccumulatorsDescription);
+  write_array(group.get(), "normalization", plan.totals.normalization);
+  write_array(group.get(), "count", plan.totals.count);
+  if (!plan.totals.dark.empty()) write_array(group.get(), "dark", plan.totals.dark);
+}
+
+void write_data(hid_t entry, const Plan& plan) {
+  const Handle data = create_group(entry, "data", "NXdata");
+  write_attribute(data.get(), "signal", std::string_view("I"));
+  write_attribute(data.get(), "axes", std::vector<std::string>{".", "radial_axis"});
+  write_attribute(data.get(), "interpretation", std::string_view("spectrum"));
+
+  const std::string name(nexus_name(plan.options.unit));
+  const Handle axis = write_array(data.get(), "radial_axis", plan.axis);
+  write_attribute(axis.get(), "units", nexus_units(plan.options.unit));
+  write_attribute(axis.get(), "long_name", std::string_view(name));
+  const Handle edges = write_array(data.get(), "radial_axis_edges", plan.edges);
+  write_attribute(edges.get(), "units", nexus_units(plan.options.unit));
+  write_attribute(edges.get(), "long_name", std::string_view(name + " bin edges"));
+
+  std::vector<double> values(plan.totals.normalization.size());
+  const double unit = std::ldexp(1.0, -(plan.weight_bits + plan.normalization_bits));
+  std::transform(plan.totals.normalization.begin(), plan.totals.normalization.end(), values.begin(),
+                 [unit](std::int64_t total) { return static_cast<double>(total) * unit; });
+  const Handle norm = write_array(data.get(), "norm", values);
+  write_attribute(norm.get(), "units", std::string_view("arbitrary units"));
+  write_attribute(norm.get(), "long_name",
+                  std::string_view("effective number of pixels contributing to the corresponding bin"));
+}
+
+void create_bin_rows(hid_t file, const Plan& plan, std::uint64_t expected) {
+  const RowShape shape{plan.bins(), layout::chunk_rows(plan.bins() * sizeof(double), expected)};
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  const std::int64_t zero = 0;
+  const Handle intensity = create_rows(file, layout::kIntensity, H5T_NATIVE_DOUBLE, shape, &nothing);
+  write_attribute(intensity.get(), "units", std::string_view("arbitrary units"));
+  write_attribute(intensity.get(), "long_name", std::string_view("intensity"));
+  create_rows(file, layout::kSignal, H5T_NATIVE_INT64, shape, &zero);
+  if (plan.has_variance()) {
+    const Handle errors = create_rows(file, layout::kErrors, H5T_NATIVE_DOUBLE, shape, &nothing);
+    write_attribute(errors.get(), "units", std::string_view("arbitrary units"));
+    write_attribute(errors.get(), "long_name", std::string_view("estimated intensity error"));
+    create_rows(file, layout::kVariance, H5T_NATIVE_INT64, shape, &zero);
+  }
+  create_rows(file, layout::kMissingNormalization, H5T_NATIVE_INT64, shape, &zero);
+  create_rows(file, layout::kMissingCount, H5T_NATIVE_INT64, shape, &zero);
+  if (!plan.totals.dark.empty()) create_rows(file, layout::kMissingDark, H5T_NATIVE_INT64, shape, &zero);
+}
+
+void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
+  const Handle frames = create_group(entry, "frames", "NXcollection");
+  write_attribute(frames.get(), "description",
+                  std::string_view("One row a frame. status: 0 good, 1 bad (all NaN, for the reason in "
+                                   "fault). status is written after everything else of a frame: its length "
+                                   "is the number of frames that are stored."));
+  const std::uint64_t expected = run.expected_frames;
+  const RowShape scalar{
+      0, expected == 0 ? kScalarChunkRows : std::min<std::uint64_t>(kScalarChunkRows, expected)};
+  const std::uint64_t zero = 0;
+  const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
+  create_rows(file, layout::kFrameIndex, H5T_NATIVE_UINT64, scalar, &zero);
+  create_rows(file, layout::kFrameInSource, H5T_NATIVE_UINT64, scalar, &zero);
+  create_rows(file, layout::kInvalidPixels, H5T_NATIVE_UINT64, scalar, &zero);
+  create_rows(file, layout::kFractionBits, H5T_NATIVE_INT32, scalar, &zero);
+  create_rows(file, layout::kStatus, H5T_NATIVE_UINT8, scalar, &not_stored);
+
+  const auto create_texts = [&](const char* path, std::size_t length) {
+    const Handle type = fixed_text_type(length);
+    const std::string empty(length, '\0');
+    const RowShape shape{0, std::min(layout::chunk_rows(length, expected), scalar.chunk_rows)};
+    create_rows(file, path, type.get(), shape, empty.data());
+  };
+  create_texts(layout::kSource, layout::source_length(run.longest_source_name));
+  create_texts(layout::kFault, layout::kFaultLength);
+}
+
+// Overwritten at each flush, which SWMR allows for a field of fixed size.
+void write_end_time(hid_t file, std::string now) {
+  const Handle type = fixed_text_type(layout::kTimeLength);
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle field(
+      H5Dcreate2(file, layout::kEndTime, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose);
+  now.resize(layout::kTimeLength);
+  if (!field || H5Dwrite(field.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, now.data()) < 0) {
+    throw_hdf5(ErrorKind::kOutput, file, "cannot write the field \"end_time\"");
+  }
+}
+
+}  // namespace
+
+std::string iso_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char text[40];
+  const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &local);
+  std::string result(text, length);
+  result.insert(result.size() - 2, ":");  // +0100 -> +01:00
+  return result;
+}
+
+void write_structure(hid_t file, const Plan& plan, const RunDescription& run) {
+  const std::string now = iso_time();
+  write_root(file, run, now);
+  const Handle entry = create_group(file, "entry", "NXentry");
+  write_attribute(entry.get(), "default", std::string_view("data"));
+  write_text(entry.get(), "definition", layout::kDefinition);
+  write_text(entry.get(), "title", "Azimuthal integration");
+  write_text(entry.get(), "start_time", now);
+  write_end_time(file, now);
+  write_flag(entry.get(), "solid_angle_applied", plan.options.solid_angle);
+  write_flag(entry.get(), "polarization_applied", plan.options.polarization.has_value());
+  write_flag(entry.get(), "normalization_applied", true);
+  write_flag(entry.get(), "monitor_applied", plan.options.normalization_factor != 1);
+  write_instrument(entry.get(), plan.geometry);
+  const Handle reduction = write_reduction(entry.get(), plan, run, now);
+  write_totals(reduction.get(), plan);
+  write_data(entry.get(), plan);
+  create_bin_rows(file, plan, run.expected_frames);
+  create_frame_rows(file, entry.get(), run);
+}
+
+}  // namespace annulus

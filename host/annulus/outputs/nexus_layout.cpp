@@ -1,0 +1,25 @@
+#include <algorithm>
+#include <annulus/outputs/nexus_layout.hpp>
+
+namespace annulus::layout {
+namespace {
+
+constexpr std::size_t kShortestSource = 256;
+constexpr std::size_t kSourceStep = 64;
+constexpr std::size_t kLongestSource = 4096;  // PATH_MAX; what is longer is cut
+constexpr std::size_t kChunkBytes = std::size_t{512} << 10;
+constexpr std::uint64_t kMostChunkRows = 4096;
+
+}  // namespace
+
+std::size_t source_length(std::size_t longest_source_name) {
+  const std::size_t rounded = (std::min(longest_source_name, kLongestSource) + kSourceStep - 1) / kSourceStep;
+  return std::max(kShortestSource, rounded * kSourceStep);
+}
+
+std::uint64_t chunk_rows(std::size_t row_bytes, std::uint64_t expected_frames) {
+  const std::uint64_t fitting = std::clamp<std::uint64_t>(kChunkBytes / row_bytes, 1, kMostChunkRows);
+  return expected_frames == 0 ? fitting : std::min(fitting, expected_frames);
+}
+
+}  // namespace annulus::layout

@@ -1,0 +1,57 @@
+// Where things lie in an output file: what the writer, the reader and the checks of --append agree on
+// (docs/output_format.md).
+#pragma once
+
+#include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/sink.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace annulus::layout {
+
+inline constexpr const char* kDefinition = "NXazint1d";
+inline constexpr const char* kProgram = "annulus";
+
+inline constexpr const char* kEntry = "/entry";
+inline constexpr const char* kDefinitionField = "/entry/definition";
+inline constexpr const char* kReduction = "/entry/reduction";
+inline constexpr const char* kInput = "/entry/reduction/input";
+inline constexpr const char* kPlanHash = "/entry/reduction/input/plan_hash";
+inline constexpr const char* kAccumulators = "/entry/reduction/accumulators";
+inline constexpr const char* kData = "/entry/data";
+inline constexpr const char* kFrames = "/entry/frames";
+inline constexpr const char* kEndTime = "/entry/end_time";
+inline constexpr std::size_t kTimeLength = 32;
+
+// One row a frame. `status` is written last: its length is the number of frames that are stored.
+inline constexpr const char* kIntensity = "/entry/data/I";
+inline constexpr const char* kErrors = "/entry/data/I_errors";
+inline constexpr const char* kSignal = "/entry/reduction/accumulators/signal";
+inline constexpr const char* kVariance = "/entry/reduction/accumulators/variance";
+inline constexpr const char* kMissingNormalization = "/entry/reduction/accumulators/missing_normalization";
+inline constexpr const char* kMissingDark = "/entry/reduction/accumulators/missing_dark";
+inline constexpr const char* kMissingCount = "/entry/reduction/accumulators/missing_count";
+inline constexpr const char* kFractionBits = "/entry/reduction/accumulators/fraction_bits";
+inline constexpr const char* kInvalidPixels = "/entry/reduction/accumulators/invalid_pixels";
+inline constexpr const char* kFrameIndex = "/entry/frames/frame_index";
+inline constexpr const char* kSource = "/entry/frames/source";
+inline constexpr const char* kFrameInSource = "/entry/frames/frame_in_source";
+inline constexpr const char* kFault = "/entry/frames/fault";
+inline constexpr const char* kStatus = "/entry/frames/status";
+
+// What `input` holds beside the options; an option of such a name gets "_option" behind it.
+inline constexpr std::string_view kReservedInputs[] = {"poni", "configuration", "plan_hash", "backend"};
+
+enum class Status : std::uint8_t { kGood = 0, kBad = 1, kNotStored = 255 };
+
+inline constexpr std::size_t kFaultLength = 256;
+
+// Bytes of a source name in the file: fixed, because SWMR knows no strings of variable length.
+std::size_t source_length(std::size_t longest_source_name);
+
+// Frames in one chunk of a dataset with `row_bytes` a frame: about half a megabyte, but no more frames than
+// are expected (0: unknown), so that small scans make small files.
+std::uint64_t chunk_rows(std::size_t row_bytes, std::uint64_t expected_frames);
+
+}  // namespace annulus::layout

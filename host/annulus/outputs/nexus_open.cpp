@@ -1,0 +1,171 @@
+// Creating, continuing and repairing the growing file.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <annulus/outputs/nexus_create.hpp>
+#include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/nexus_sink.hpp>
+#include <array>
+#include <cstring>
+#include <fstream>
+
+namespace annulus {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kChoose = "use --overwrite or --append, or another --output";
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& what, const std::string& cure = {}) {
+  throw Error(ErrorKind::kOutput, path.string(), what, cure);
+}
+
+bool has_no_bytes(const fs::path& path) {
+  std::error_code error;
+  return fs::file_size(path, error) == 0 && !error;
+}
+
+bool has_hdf5_signature(const fs::path& path) {
+  constexpr std::array<char, 8> kSignature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+  std::array<char, 8> head{};
+  std::ifstream(path, std::ios::binary).read(head.data(), head.size());
+  return head == kSignature;
+}
+
+void check_folder(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    refuse(path, fmt::format("the folder {} does not exist", folder.string()),
+           "create it, or choose another --output");
+  }
+}
+
+// Why the driver could not open the file, in the words of the system.
+[[noreturn]] void refuse_to_open(const fs::path& path, const WriteFault& fault) {
+  if (fault.locked_out) {
+    refuse(path, "another program is writing this file",
+           "wait until it has finished, or choose another --output");
+  }
+  const std::string reason = fault.open_error != 0 ? std::strerror(fault.open_error) : hdf5_reason();
+  refuse(path, "cannot be opened for writing: " + reason);
+}
+
+void create(const fs::path& path, const Plan& plan, const RunDescription& run, bool replace,
+            const std::shared_ptr<WriteFault>& fault) {
+  const Handle access = guarded_access(fault);
+  Handle file(H5Fcreate(path.c_str(), replace ? H5F_ACC_TRUNC : H5F_ACC_EXCL, H5P_DEFAULT, access.get()),
+              H5Fclose);
+  if (!file) refuse_to_open(path, *fault);
+  std::string reason;
+  try {
+    write_structure(file.get(), plan, run);
+  } catch (const Error& error) {
+    reason = error.fault();
+  }
+  if (!file.reset() && reason.empty()) reason = "cannot be closed: " + hdf5_reason();
+  if (fault->failed()) reason = fmt::format("cannot be written: {}", std::strerror(fault->error_number));
+  if (reason.empty()) return;
+  // Nothing of value is in it: a file that is not even an empty output would only be in the way.
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  refuse(path, reason, "make room or choose another --output");
+}
+
+// Throws unless frames of this plan can follow those in the file.
+void check_same_plan(const fs::path& path, const Plan& plan) {
+  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
+  if (!file) file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  constexpr const char* kCure = "choose another --output, or replace the file with --overwrite";
+  if (!file) refuse(path, "cannot be read: " + hdf5_reason(), kCure);
+  const auto definition = read_text(file.get(), layout::kDefinitionField);
+  const auto hash = read_text(file.get(), layout::kPlanHash);
+  if (definition != layout::kDefinition || !hash || !has_object(file.get(), layout::kStatus)) {
+    refuse(path, "is not an output of annulus, so nothing can be appended to it", kCure);
+  }
+  const auto axis =
+      read_doubles(file.get(), std::string(layout::kData) + "/radial_axis", std::size_t{1} << 28);
+  if (!axis) refuse(path, "has no readable radial axis", kCure);
+  if (axis->size() != plan.axis.size()) {
+    refuse(path, fmt::format("has patterns of {} bins, this run makes {}", axis->size(), plan.axis.size()),
+           kCure);
+  }
+  if (*hash != plan.hash) {
+    refuse(path,
+           fmt::format(
+               "was made with another plan (geometry, mask, corrections or options differ: plan {:.12} in "
+               "the file, {:.12} now)",
+               *hash, plan.hash),
+           kCure);
+  }
+}
+
+// Frames whose status has been written. A status that was never stored reads as the fill value.
+std::uint64_t stored_frames(const RowDataset& status) {
+  if (H5Dget_storage_size(status.id()) < status.rows()) return 0;
+  std::vector<std::uint8_t> values(status.rows());
+  if (H5Dread(status.id(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
+    throw_hdf5(ErrorKind::kOutput, status.id(), "cannot read which frames are stored");
+  }
+  const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
+  return static_cast<std::uint64_t>(std::find(values.begin(), values.end(), not_stored) - values.begin());
+}
+
+std::uint64_t cut_to_stored_frames(hid_t file) {
+  const Handle axis(H5Dopen2(file, "/entry/data/radial_axis", H5P_DEFAULT), H5Dclose);
+  const Handle space(H5Dget_space(axis.get()), H5Sclose);
+  const auto bins =
+      static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
+  RowDataset status(file, layout::kStatus, 0);
+  const std::uint64_t frames = stored_frames(status);
+  // The status goes first: while the rest is being cut it must not promise rows that are gone.
+  status.resize(frames);
+  for (const char* path : {layout::kFrameIndex, layout::kSource, layout::kFrameInSource, layout::kFault,
+                           layout::kFractionBits, layout::kInvalidPixels}) {
+    RowDataset(file, path, 0).resize(frames);
+  }
+  for (const char* path : {layout::kIntensity, layout::kErrors, layout::kSignal, layout::kVariance,
+                           layout::kMissingNormalization, layout::kMissingDark, layout::kMissingCount}) {
+    if (has_object(file, path)) RowDataset(file, path, bins).resize(frames);
+  }
+  return frames;
+}
+
+}  // namespace
+
+std::uint64_t repair_nexus(const fs::path& path, const std::shared_ptr<WriteFault>& fault) {
+  const Handle access = guarded_access(fault);
+  // The properties by which h5clear opens a file that its writer did not close.
+  const hbool_t yes = true;
+  H5Pset(access.get(), "clear_status_flags", &yes);
+  H5Pset(access.get(), "skip_eof_check", &yes);
+  fault->adopt_tail = true;
+  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
+  fault->adopt_tail = false;
+  if (!file) refuse_to_open(path, *fault);
+  const std::uint64_t frames = cut_to_stored_frames(file.get());
+  if (!file.reset()) refuse(path, "cannot be closed: " + hdf5_reason());
+  if (fault->failed()) refuse(path, fmt::format("cannot be written: {}", std::strerror(fault->error_number)));
+  return frames;
+}
+
+void prepare_nexus(const fs::path& path, const Plan& plan, const RunDescription& run, IfExists if_exists,
+                   const std::shared_ptr<WriteFault>& fault) {
+  check_folder(path);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) return create(path, plan, run, false, fault);
+  if (fs::is_directory(status)) refuse(path, "is a folder", "name a file with --output");
+  if (!fs::is_regular_file(status)) refuse(path, "is not a regular file", "choose another --output");
+  if (if_exists == IfExists::kRefuse) refuse(path, "exists already", kChoose);
+  if (has_no_bytes(path)) return create(path, plan, run, true, fault);
+  if (!has_hdf5_signature(path)) {
+    refuse(path, "is not an HDF5 file, so it is not touched", "move it away, or choose another --output");
+  }
+  if (if_exists == IfExists::kOverwrite) return create(path, plan, run, true, fault);
+  check_same_plan(path, plan);
+  repair_nexus(path, fault);
+}
+
+}  // namespace annulus

@@ -1,0 +1,64 @@
+// The growing NeXus file. open_nexus of sink.hpp makes one; this header is for its parts and its tests.
+#pragma once
+
+#include <annulus/outputs/guarded_file.hpp>
+#include <annulus/outputs/row_dataset.hpp>
+#include <annulus/outputs/sink.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace annulus {
+
+// Creates the file, or makes an existing one ready to be continued, as `if_exists` says. A file that a killed
+// or failed writer left behind is put in order: cut back to the frames that are stored, and closed.
+void prepare_nexus(const std::filesystem::path& path, const Plan& plan, const RunDescription& run,
+                   IfExists if_exists, const std::shared_ptr<WriteFault>& fault);
+
+// Cuts every dataset back to the frames that are stored and clears the mark of an unfinished writer. Returns
+// the number of frames.
+std::uint64_t repair_nexus(const std::filesystem::path& path, const std::shared_ptr<WriteFault>& fault);
+
+// Writes in two steps, so that no reader and no crash can meet half a frame: append() writes all of a frame
+// but its status; flush() brings that to the disk, and only then writes the status of those frames.
+class NexusSink : public Sink {
+ public:
+  NexusSink(std::filesystem::path path, std::shared_ptr<const Plan> plan, const RunDescription& run,
+            IfExists if_exists, std::shared_ptr<WriteFault> fault = std::make_shared<WriteFault>());
+  ~NexusSink() override;
+
+  void append(const std::vector<ReducedFrame>& frames) override;
+  void flush() override;
+  void close() override;
+
+ private:
+  struct Rows;
+
+  void write_bins(const std::vector<ReducedFrame>& frames);
+  void write_missing(const std::vector<ReducedFrame>& frames);
+  void write_frames(const std::vector<ReducedFrame>& frames);
+  void flush_now();
+  void step(const std::function<void()>& work);
+  [[noreturn]] void give_up(const std::string& reason);
+  void release();
+
+  std::filesystem::path path_;
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<WriteFault> fault_;
+  Handle file_;
+  std::unique_ptr<Rows> rows_;
+  std::uint64_t written_ = 0;           // rows appended
+  std::uint64_t stored_ = 0;            // rows whose status is on disk
+  std::uint64_t index_offset_ = 0;      // of this run's frames in the scan, not 0 after --append
+  std::vector<std::uint8_t> statuses_;  // of rows [stored_, written_)
+  std::vector<std::byte> staging_;
+  std::optional<Error> failure_;
+  bool closed_ = false;
+};
+
+}  // namespace annulus

@@ -1,0 +1,255 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <annulus/geometry/unit.hpp>
+#include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/row_dataset.hpp>
+#include <array>
+#include <cstring>
+
+namespace annulus {
+namespace {
+
+// What a file may claim and still be believed.
+constexpr std::size_t kMostBins = std::size_t{1} << 24;
+constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMostBytesAtOnce = std::uint64_t{4} << 30;
+constexpr std::size_t kLongestField = 8192;
+constexpr std::size_t kStatusBlock = std::size_t{1} << 20;
+
+constexpr const char* kNotOurs = "is not an output of annulus";
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& what,
+                         const std::string& cure = {}) {
+  throw Error(ErrorKind::kInput, path.string(), what, cure);
+}
+
+// SWMR reading works for files that are growing, for those a killed writer left and for closed ones.
+Handle open_for_reading(const std::filesystem::path& path) {
+  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
+  if (!file) file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  return file;
+}
+
+bool is_output(hid_t file) {
+  return read_text(file, layout::kDefinitionField) == layout::kDefinition &&
+         read_text(file, std::string(layout::kReduction) + "/program") == layout::kProgram &&
+         has_object(file, layout::kStatus) && has_object(file, layout::kIntensity);
+}
+
+std::vector<std::pair<std::string, std::string>> read_options(hid_t file) {
+  std::vector<std::pair<std::string, std::string>> options;
+  const Handle input(H5Gopen2(file, layout::kInput, H5P_DEFAULT), H5Gclose);
+  if (!input) return options;
+  std::vector<std::string> names;
+  const auto collect = [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
+    static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+    return 0;
+  };
+  if (H5Literate(input.get(), H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collect, &names) < 0) {
+    names.clear();
+    H5Literate(input.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names);
+  }
+  for (const std::string& name : names) {
+    const auto& reserved = layout::kReservedInputs;
+    if (std::find(std::begin(reserved), std::end(reserved), name) != std::end(reserved)) continue;
+    if (auto text = read_text(input.get(), name)) options.emplace_back(name, *std::move(text));
+  }
+  return options;
+}
+
+// The label that plots have for the axis; for units of another program, the file's own words.
+std::string label_of(const OutputHeader& header) {
+  for (const Unit unit : {Unit::kRadiusM, Unit::kRadiusMm, Unit::kTwoThetaDeg, Unit::kTwoThetaRad,
+                          Unit::kQPerNm, Unit::kQPerA}) {
+    if (nexus_name(unit) == header.axis_name && nexus_units(unit) == header.axis_units) {
+      return std::string(axis_label(unit));
+    }
+  }
+  return fmt::format("{} ({})", header.axis_name, header.axis_units);
+}
+
+}  // namespace
+
+PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
+  const Hdf5Scope scope;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) refuse(path, "does not exist or is not a file");
+  file_ = open_for_reading(path);
+  if (!file_) {
+    refuse(path, "cannot be opened: " + hdf5_reason(), "if it was created only now, try again in a moment");
+  }
+  try {
+    if (!is_output(file_.get())) refuse(path, kNotOurs);
+    // The number of frames first: what is stored then is complete, however much is added meanwhile.
+    count_frames();
+    read_header();
+  } catch (...) {
+    file_.reset();
+    throw;
+  }
+}
+
+PatternFile::~PatternFile() {
+  const Hdf5Scope scope;
+  file_.reset();
+}
+
+void PatternFile::count_frames() {
+  const Handle status(H5Dopen2(file_.get(), layout::kStatus, H5P_DEFAULT), H5Dclose);
+  const Handle space(H5Dget_space(status.get()), H5Sclose);
+  if (!status || H5Sget_simple_extent_ndims(space.get()) != 1) refuse(path_, kNotOurs);
+  const auto length = static_cast<std::uint64_t>(H5Sget_simple_extent_npoints(space.get()));
+  // Every stored status takes a byte, so a longer claim is not true.
+  if (length > kMostFrames || length > H5Dget_storage_size(status.get())) {
+    refuse(path_, "is corrupt: the list of frames is incomplete");
+  }
+  std::vector<std::uint8_t> block;
+  const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
+  for (frames_ = 0; frames_ < length; frames_ += block.size()) {
+    block.resize(std::min<std::uint64_t>(kStatusBlock, length - frames_));
+    read_rows(layout::kStatus, frames_, block.size(), H5T_NATIVE_UINT8, block.data());
+    const auto end = std::find(block.begin(), block.end(), not_stored);
+    if (end == block.end()) continue;
+    frames_ += static_cast<std::uint64_t>(end - block.begin());
+    return;
+  }
+}
+
+void PatternFile::read_header() {
+  const hid_t file = file_.get();
+  const auto text = [&](const std::string& path) { return read_text(file, path).value_or(""); };
+  const std::string reduction = layout::kReduction;
+  const std::string input = layout::kInput;
+  const std::string data = layout::kData;
+  header_.program = text(reduction + "/program");
+  header_.program_version = text(reduction + "/version");
+  header_.date = text(reduction + "/date");
+  header_.backend = text(input + "/backend");
+  header_.plan_hash = text(input + "/plan_hash");
+  header_.poni_text = text(input + "/poni");
+  header_.config_json = text(input + "/configuration");
+  header_.options = read_options(file);
+  header_.axis_name = read_text_attribute(file, data + "/radial_axis", "long_name").value_or("");
+  header_.axis_units = read_text_attribute(file, data + "/radial_axis", "units").value_or("");
+  header_.axis_label = label_of(header_);
+  header_.axis = read_doubles(file, data + "/radial_axis", kMostBins).value_or(std::vector<double>{});
+  header_.edges =
+      read_doubles(file, data + "/radial_axis_edges", kMostBins + 1).value_or(std::vector<double>{});
+  header_.has_errors = has_object(file, layout::kErrors);
+  if (header_.axis.empty()) refuse(path_, "is corrupt: it has no radial axis");
+}
+
+void PatternFile::check_range(std::uint64_t first, std::uint64_t count) const {
+  if (first <= frames_ && count <= frames_ - first) return;
+  refuse(path_, fmt::format("has {} frames, so frame {} cannot be read", frames_, std::max(first, frames_)),
+         frames_ == 0 ? "" : fmt::format("choose frames from 0 to {}", frames_ - 1));
+}
+
+void PatternFile::read_rows(const char* path, std::uint64_t first, std::uint64_t count, hid_t type,
+                            void* values) const {
+  if (count == 0) return;
+  const Handle dataset(H5Dopen2(file_.get(), path, H5P_DEFAULT), H5Dclose);
+  const Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  std::array<hsize_t, 2> size{0, 0};
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  const bool bins_expected = type == H5T_NATIVE_DOUBLE;
+  if (rank == (bins_expected ? 2 : 1)) H5Sget_simple_extent_dims(space.get(), size.data(), nullptr);
+  if (size[0] < first + count || (bins_expected && size[1] != bins())) {
+    refuse(path_, fmt::format("is corrupt: {} does not have the shape of the rest", path));
+  }
+  const std::array<hsize_t, 2> start{first, 0};
+  const std::array<hsize_t, 2> shape{count, size[1]};
+  const Handle memory(H5Screate_simple(rank, shape.data(), nullptr), H5Sclose);
+  H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, shape.data(), nullptr);
+  if (H5Dread(dataset.get(), type, memory.get(), space.get(), H5P_DEFAULT, values) < 0) {
+    throw_hdf5(ErrorKind::kInput, file_.get(), fmt::format("cannot read {}", path));
+  }
+}
+
+void PatternFile::read_intensities(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
+  const Hdf5Scope scope;
+  check_range(first, count);
+  if (values.size() != count * bins()) refuse(path_, "rows do not fit where they shall go");
+  read_rows(layout::kIntensity, first, count, H5T_NATIVE_DOUBLE, values.data());
+}
+
+void PatternFile::read_errors(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
+  const Hdf5Scope scope;
+  check_range(first, count);
+  if (values.size() != count * bins()) refuse(path_, "rows do not fit where they shall go");
+  if (!header_.has_errors) refuse(path_, "has no errors", "integrate with --error-model poisson");
+  read_rows(layout::kErrors, first, count, H5T_NATIVE_DOUBLE, values.data());
+}
+
+std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uint64_t count) const {
+  const Hdf5Scope scope;
+  check_range(first, count);
+  std::vector<FrameRecord> records(count);
+  std::vector<std::uint64_t> numbers(count);
+  read_rows(layout::kFrameIndex, first, count, H5T_NATIVE_UINT64, numbers.data());
+  for (std::size_t i = 0; i < count; ++i) records[i].index = numbers[i];
+  read_rows(layout::kFrameInSource, first, count, H5T_NATIVE_UINT64, numbers.data());
+  for (std::size_t i = 0; i < count; ++i) records[i].frame_in_source = numbers[i];
+  std::vector<std::uint8_t> status(count);
+  read_rows(layout::kStatus, first, count, H5T_NATIVE_UINT8, status.data());
+  for (std::size_t i = 0; i < count; ++i)
+    records[i].bad = status[i] != static_cast<std::uint8_t>(layout::Status::kGood);
+
+  const auto read_texts = [&](const char* path, std::string FrameRecord::*field) {
+    const Handle dataset(H5Dopen2(file_.get(), path, H5P_DEFAULT), H5Dclose);
+    const Handle stored(H5Dget_type(dataset.get()), H5Tclose);
+    const std::size_t length = H5Tget_size(stored.get());
+    if (H5Tget_class(stored.get()) != H5T_STRING || H5Tis_variable_str(stored.get()) != 0 || length == 0 ||
+        length > kLongestField) {
+      refuse(path_, fmt::format("is corrupt: {} is not text of fixed length", path));
+    }
+    std::vector<char> buffer(count * length);
+    read_rows(path, first, count, stored.get(), buffer.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const char* text = buffer.data() + i * length;
+      records[i].*field = std::string(text, strnlen(text, length));
+    }
+  };
+  read_texts(layout::kSource, &FrameRecord::source);
+  // Without a single bad frame the reasons take no room in the file, and need not be read.
+  if (std::any_of(records.begin(), records.end(), [](const FrameRecord& r) { return r.bad; })) {
+    read_texts(layout::kFault, &FrameRecord::fault);
+  }
+  return records;
+}
+
+StoredPatterns PatternFile::read(std::uint64_t first, std::uint64_t count) const {
+  check_range(first, count);
+  if (count > kMostBytesAtOnce / (bins() * sizeof(double))) {
+    refuse(path_, fmt::format("{} patterns of {} bins are too many to hold at once", count, bins()),
+           "select fewer frames");
+  }
+  StoredPatterns patterns;
+  patterns.header = header_;
+  patterns.first = first;
+  patterns.frames = read_records(first, count);
+  patterns.intensities.resize(count * bins());
+  read_intensities(first, count, patterns.intensities);
+  if (header_.has_errors) {
+    patterns.errors.resize(count * bins());
+    read_errors(first, count, patterns.errors);
+  }
+  return patterns;
+}
+
+StoredPatterns read_patterns(const std::filesystem::path& path) {
+  const PatternFile file(path);
+  return file.read(0, file.frames());
+}
+
+bool is_annulus_output(const std::filesystem::path& path) {
+  const Hdf5Scope scope;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error) || error) return false;
+  const Handle file = open_for_reading(path);
+  return file && is_output(file.get());
+}
+
+}  // namespace annulus

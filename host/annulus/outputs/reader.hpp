@@ -1,0 +1,96 @@
+// Reading output files back, also while they grow.
+#pragma once
+
+#include <annulus/outputs/hdf5.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace annulus {
+
+// What a file says about all of its frames.
+struct OutputHeader {
+  std::string program;
+  std::string program_version;
+  std::string date;
+  std::string backend;
+  std::string plan_hash;
+  std::string poni_text;
+  std::string config_json;
+  std::vector<std::pair<std::string, std::string>> options;  // in the order of the command table
+
+  std::string axis_name;   // "2theta", "q", "r"
+  std::string axis_units;  // "deg", "1/angstrom", ...
+  std::string axis_label;  // "2θ (°)", for plots
+  std::vector<double> axis;
+  std::vector<double> edges;
+  bool has_errors = false;
+};
+
+struct FrameRecord {
+  std::uint64_t index = 0;  // position in the scan
+  std::string source;
+  std::uint64_t frame_in_source = 0;
+  bool bad = false;
+  std::string fault;  // why, for a bad frame
+};
+
+// The patterns of consecutive frames of a file.
+struct StoredPatterns {
+  OutputHeader header;
+  std::uint64_t first = 0;  // row of the first of them in the file
+  std::vector<FrameRecord> frames;
+  std::vector<double> intensities;  // one row of header.axis.size() values a frame; NaN for bad frames
+  std::vector<double> errors;       // likewise; empty without error model
+
+  std::span<const double> intensity(std::size_t frame) const { return row(intensities, frame); }
+  std::span<const double> error(std::size_t frame) const { return row(errors, frame); }
+
+ private:
+  std::span<const double> row(const std::vector<double>& values, std::size_t frame) const {
+    const std::size_t bins = header.axis.size();
+    return std::span(values).subspan(frame * bins, bins);
+  }
+};
+
+// An open output file, for those who read it piece by piece. The number of frames is that of the moment of
+// opening. All of it throws kInput.
+class PatternFile {
+ public:
+  explicit PatternFile(const std::filesystem::path& path);
+  ~PatternFile();
+
+  const OutputHeader& header() const { return header_; }
+  std::uint64_t frames() const { return frames_; }
+  std::size_t bins() const { return header_.axis.size(); }
+
+  // Rows [first, first + count) must exist; `values` holds count * bins().
+  void read_intensities(std::uint64_t first, std::uint64_t count, std::span<double> values) const;
+  void read_errors(std::uint64_t first, std::uint64_t count, std::span<double> values) const;
+  std::vector<FrameRecord> read_records(std::uint64_t first, std::uint64_t count) const;
+
+  StoredPatterns read(std::uint64_t first, std::uint64_t count) const;
+
+ private:
+  void read_header();
+  void count_frames();
+  void check_range(std::uint64_t first, std::uint64_t count) const;
+  void read_rows(const char* path, std::uint64_t first, std::uint64_t count, hid_t type, void* values) const;
+
+  std::filesystem::path path_;
+  Handle file_;
+  OutputHeader header_;
+  std::uint64_t frames_ = 0;
+};
+
+// All frames; refuses what would not fit into a reasonable part of memory.
+StoredPatterns read_patterns(const std::filesystem::path& path);
+
+// Never throws: false for what cannot be opened, too.
+bool is_annulus_output(const std::filesystem::path& path);
+
+}  // namespace annulus

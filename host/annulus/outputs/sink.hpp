@@ -1,0 +1,60 @@
+// Where patterns go, frame by frame, in scan order.
+#pragma once
+
+#include <annulus/plan/accumulators.hpp>
+#include <annulus/plan/pattern.hpp>
+#include <annulus/plan/plan.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace annulus {
+
+struct ReducedFrame {
+  std::uint64_t index = 0;  // position in the scan
+  std::string source;
+  std::uint64_t frame_in_source = 0;
+  std::string fault;          // not empty: a bad frame, recorded as NaN with this reason
+  Accumulators accumulators;  // empty vectors for a bad frame
+  Pattern pattern;            // empty vectors for a bad frame
+};
+
+// What a sink writes once, beside the plan.
+struct RunDescription {
+  std::string program_version;
+  std::string backend;
+  std::vector<std::pair<std::string, std::string>> options;  // every option of the command, as text
+  std::string poni_text;
+  std::string config_json;              // the whole configuration, can be passed back with --config
+  std::size_t longest_source_name = 0;  // over all inputs known at the start
+  std::uint64_t expected_frames = 0;    // likewise; 0: unknown. Only shapes the file, limits nothing
+};
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+
+  // Frames in scan order. What was appended and flushed stays readable if the program dies. All three throw
+  // kOutput if the disk is full or fails, with the number of frames that are stored; the sink then accepts
+  // nothing more, and the file is closed and readable.
+  virtual void append(const std::vector<ReducedFrame>& frames) = 0;
+  virtual void flush() = 0;
+
+  // Writes what is left and closes; throws kOutput if that fails. The destructor closes without throwing.
+  virtual void close() = 0;
+};
+
+enum class IfExists { kRefuse, kOverwrite, kAppend };
+
+// NeXus NXazint1d, growing and SWMR-readable (docs/output_format.md).
+std::unique_ptr<Sink> open_nexus(const std::filesystem::path& path, std::shared_ptr<const Plan> plan,
+                                 const RunDescription& run, IfExists if_exists);
+
+// Text, one file a frame in the folder `path`, or the single file `path` when one frame is expected.
+std::unique_ptr<Sink> open_xy(const std::filesystem::path& path, std::shared_ptr<const Plan> plan,
+                              const RunDescription& run, IfExists if_exists, bool single_frame);
+
+}  // namespace annulus

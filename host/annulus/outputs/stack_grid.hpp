@@ -1,0 +1,29 @@
+// A scan averaged down to the pixels of a picture.
+#pragma once
+
+#include <annulus/outputs/reader.hpp>
+#include <annulus/plan/options.hpp>
+#include <cstddef>
+#include <vector>
+
+namespace annulus {
+
+struct StackGrid {
+  std::size_t rows = 0;         // from the first frame on
+  std::size_t columns = 0;      // from the low end of the axis on
+  std::vector<double> values;   // rows * columns; NaN where no value contributes
+  std::vector<double> x_edges;  // columns + 1, in the unit of the axis
+
+  double at(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
+};
+
+// At most `most_rows` x `most_columns` cells, each the mean of its share of frames and bins. Reads the file
+// in blocks of bounded size. Bins whose centre is outside of `range` are left out.
+StackGrid make_stack_grid(const PatternFile& file, Range range, std::size_t most_rows,
+                          std::size_t most_columns);
+
+// The value below which the given share of the finite values lies; NaN if there are none. `values` is
+// reordered.
+double quantile(std::vector<double>& values, double share);
+
+}  // namespace annulus

@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <annulus/outputs/canvas.hpp>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+namespace annulus {
+namespace {
+
+std::string superscript(int number) {
+  constexpr std::array<const char*, 10> kDigits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string result = number < 0 ? "⁻" : "";
+  for (const char digit : std::to_string(std::abs(number)))
+    result += kDigits[static_cast<std::size_t>(digit - '0')];
+  return result;
+}
+
+// Whole numbers and short decimals as they are, the rest with a power of ten; digits only as the step asks.
+std::string label_of(double value, double step) {
+  if (value == 0) return "0";
+  const int step_power = static_cast<int>(std::floor(std::log10(step) + 1e-9));
+  const int power = static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-9));
+  if (power < 5 && step_power > -4) return fmt::format("{:.{}f}", value, std::max(0, -step_power));
+  const std::string digits =
+      fmt::format("{:.{}f}", value / std::pow(10.0, power), std::max(0, power - step_power));
+  return fmt::format("{}×10{}", digits, superscript(power));
+}
+
+std::string decade_label(int power) {
+  if (power >= -2 && power <= 3) return fmt::format("{:.{}f}", std::pow(10.0, power), std::max(0, -power));
+  return "10" + superscript(power);
+}
+
+}  // namespace
+
+std::vector<Tick> linear_ticks(double low, double high, int wanted) {
+  std::vector<Tick> ticks;
+  const double rough = (high - low) / std::max(wanted, 1);
+  if (!(rough > 0) || !std::isfinite(rough)) return ticks;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  int parts = 5;
+  for (const auto& [factor, minor] : {std::pair{1, 5}, std::pair{2, 4}, std::pair{5, 5}}) {
+    if (factor * power < rough * 0.999) continue;
+    step = factor * power;
+    parts = minor;
+    break;
+  }
+  const double small = step / parts;
+  if (!(small > 0) || (high - low) / small > 1000) return ticks;
+  const double first = std::ceil(low / small - 1e-6);
+  const double last = std::floor(high / small + 1e-6);
+  for (double k = first; k <= last; ++k) {
+    const bool major = std::fmod(std::abs(k), parts) == 0;
+    ticks.push_back({k * small, major ? label_of(k * small, step) : ""});
+  }
+  return ticks;
+}
+
+std::vector<Tick> decade_ticks(double low, double high) {
+  std::vector<Tick> ticks;
+  if (!(high > low) || high - low > 700) return ticks;
+  const int step = std::max(1, static_cast<int>(std::ceil((high - low) / 8)));
+  const bool few = high - low < 2;  // decades alone would give too few labels
+  for (int power = static_cast<int>(std::floor(low)); power <= std::ceil(high); ++power) {
+    for (int factor = 1; factor < 10; ++factor) {
+      const double at = power + std::log10(factor);
+      if (at < low - 1e-9 || at > high + 1e-9) continue;
+      std::string label;
+      if (factor == 1 && power % step == 0) label = decade_label(power);
+      if (few && (factor == 2 || factor == 5))
+        label = label_of(factor * std::pow(10.0, power), std::pow(10.0, power));
+      if (factor != 1 && step > 1) continue;
+      ticks.push_back({at, label});
+    }
+  }
+  return ticks;
+}
+
+}  // namespace annulus

@@ -1,0 +1,20 @@
+// Checks an output file against itself: patterns must follow from the accumulators stored beside them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace annulus {
+
+struct OutputCheck {
+  std::uint64_t frames = 0;
+  std::vector<std::string> faults;  // one a frame that does not hold, with its number and bin
+};
+
+// Normalises the stored integers again and compares bit for bit; frames that were recorded as bad must be NaN.
+// Throws kInput if the file cannot be read.
+OutputCheck verify_output(const std::filesystem::path& path);
+
+}  // namespace annulus

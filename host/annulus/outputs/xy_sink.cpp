@@ -1,0 +1,221 @@
+// Patterns as text that every plotting program reads.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <annulus/outputs/check_frame.hpp>
+#include <annulus/outputs/nexus_create.hpp>
+#include <annulus/outputs/sink.hpp>
+#include <annulus/outputs/text_file.hpp>
+#include <annulus/outputs/utf8.hpp>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <set>
+#include <string_view>
+
+namespace annulus {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFirstWords = "# annulus ";
+constexpr const char* kExtension = ".xy";
+constexpr int kColumnWidth = 24;           // the longest double is 24 characters
+constexpr std::size_t kLongestStem = 200;  // leaves room for numbers within the 255 bytes of a file name
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& what, const std::string& cure) {
+  throw Error(ErrorKind::kOutput, path.string(), what, cure);
+}
+
+// A comment for each line of the text, so that nothing in it can pass for data.
+void comment(fmt::memory_buffer& out, std::string_view name, std::string_view text) {
+  const std::string safe = to_utf8(text);
+  std::string_view rest = safe;
+  do {
+    const std::size_t end = std::min(rest.find_first_of("\r\n"), rest.size());
+    fmt::format_to(std::back_inserter(out), "# {}{}\n", name, rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  } while (!rest.empty());
+}
+
+// The shortest text that reads back as the same number.
+void put_number(fmt::memory_buffer& out, double value) {
+  if (std::isnan(value)) {
+    fmt::format_to(std::back_inserter(out), " {:>{}}", "nan", kColumnWidth);  // without a sign
+  } else {
+    fmt::format_to(std::back_inserter(out), " {:>{}}", value, kColumnWidth);
+  }
+}
+
+bool is_ours(const fs::path& path) {
+  std::string head(kFirstWords.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == kFirstWords;
+}
+
+// "scan.h5::/entry/data" -> "scan", and whether a dataset follows the file.
+std::pair<std::string, bool> stem_of(const std::string& source) {
+  const std::size_t dataset = source.find("::");
+  std::string stem = fs::path(source.substr(0, dataset)).stem().string();
+  std::replace_if(
+      stem.begin(), stem.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '_');
+  if (stem.empty() || stem[0] == '.') stem = "frame" + stem;
+  if (stem.size() > kLongestStem) stem = keep_tail(stem, kLongestStem);
+  if (stem[0] == '.') stem[0] = '_';  // not hidden
+  return {stem, dataset != std::string::npos};
+}
+
+class XySink : public Sink {
+ public:
+  XySink(fs::path path, std::shared_ptr<const Plan> plan, const RunDescription& run, IfExists if_exists,
+         bool single_frame)
+      : path_(std::move(path)), plan_(std::move(plan)), if_exists_(if_exists), single_frame_(single_frame) {
+    describe_run(run);
+    if (single_frame_) {
+      check_file();
+    } else {
+      prepare_folder();
+    }
+  }
+
+  void append(const std::vector<ReducedFrame>& frames) override {
+    for (const ReducedFrame& frame : frames) {
+      check_frame(*plan_, frame);
+      if (single_frame_ && written_ > 0) {
+        refuse(path_, "holds one frame, and there are more", "name a folder or a NeXus file with --output");
+      }
+      write_whole_file(single_frame_ ? path_ : path_ / file_name(frame), format(frame));
+      ++written_;
+    }
+  }
+
+  void flush() override {}  // every file is complete when append returns
+  void close() override {}
+
+ private:
+  void describe_run(const RunDescription& run) {
+    fmt::memory_buffer out;
+    fmt::format_to(std::back_inserter(out), "{}{}\n", kFirstWords, run.program_version);
+    comment(out, "date: ", iso_time());
+    comment(out, "backend: ", run.backend);
+    comment(out, "plan: ", plan_->hash);
+    comment(out, "unit: ", name_of(plan_->options.unit));
+    for (const auto& [name, value] : run.options) comment(out, "option " + name + ": ", value);
+    comment(out, "poni | ", run.poni_text);
+    header_ = fmt::to_string(out);
+  }
+
+  void check_file() const {
+    const fs::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
+    if (!fs::is_directory(folder)) {
+      refuse(path_, fmt::format("the folder {} does not exist", folder.string()),
+             "create it, or choose another --output");
+    }
+    if (fs::is_directory(path_)) refuse(path_, "is a folder", "name a file with --output");
+    if (!fs::exists(path_)) return;
+    if (if_exists_ == IfExists::kRefuse)
+      refuse(path_, "exists already", "use --overwrite, or another --output");
+    if (if_exists_ == IfExists::kAppend) {
+      refuse(path_, "a text file holds one frame, so nothing can be appended to it",
+             "use --overwrite, or a folder or NeXus file as --output");
+    }
+    check_replaceable(path_);
+  }
+
+  static void check_replaceable(const fs::path& path) {
+    std::error_code error;
+    if (fs::is_regular_file(path, error) && (fs::file_size(path, error) == 0 || is_ours(path))) return;
+    refuse(path, "was not written by annulus, so it is not touched",
+           "move it away, or choose another --output");
+  }
+
+  void prepare_folder() const {
+    if (!fs::exists(path_)) {
+      std::error_code error;
+      fs::create_directory(path_, error);
+      if (error) {
+        refuse(path_, "cannot be created: " + error.message(),
+               "create its parent folder, or choose another --output");
+      }
+      return;
+    }
+    if (!fs::is_directory(path_)) refuse(path_, "is not a folder", "choose another --output");
+    if (if_exists_ != IfExists::kRefuse) return;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+      if (entry.path().extension() == kExtension) {
+        refuse(path_, fmt::format("holds patterns already ({})", entry.path().filename().string()),
+               "use --overwrite or --append, or another --output");
+      }
+    }
+  }
+
+  // The source's name, and the frame's number where the source has several. Sources of one name in different
+  // folders get a counter; with --append so do names that are on disk.
+  std::string file_name(const ReducedFrame& frame) {
+    auto [stem, numbered] = stem_of(frame.source);
+    if (numbered || frame.frame_in_source > 0) stem += fmt::format("_{:05}", frame.frame_in_source);
+    std::string name = stem + kExtension;
+    for (int copy = 2; !is_free(name); ++copy) name = fmt::format("{}-{}{}", stem, copy, kExtension);
+    taken_.insert(name);
+    return name;
+  }
+
+  bool is_free(const std::string& name) const {
+    if (taken_.contains(name)) return false;
+    std::error_code unreadable;
+    if (!fs::exists(path_ / name, unreadable) && !unreadable) return true;
+    if (if_exists_ != IfExists::kOverwrite) return false;
+    check_replaceable(path_ / name);
+    return true;
+  }
+
+  std::string format(const ReducedFrame& frame) const {
+    constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+    fmt::memory_buffer out;
+    out.append(std::string_view(header_));
+    comment(out, "source: ", frame.source);
+    comment(out, "frame: ", std::to_string(frame.frame_in_source));
+    const bool bad = !frame.fault.empty();
+    if (bad) comment(out, "bad frame: ", frame.fault);
+    const bool errors = plan_->has_variance();
+    const auto target = std::back_inserter(out);
+    fmt::format_to(target, "#{:>{}} {:>{}}", nexus_name_with_units(), kColumnWidth, "I", kColumnWidth);
+    if (errors) fmt::format_to(target, " {:>{}}", "sigma", kColumnWidth);
+    out.push_back('\n');
+    for (std::size_t bin = 0; bin < plan_->axis.size(); ++bin) {
+      put_number(out, plan_->axis[bin]);
+      put_number(out, bad ? kNothing : frame.pattern.intensity[bin]);
+      if (errors) put_number(out, bad ? kNothing : frame.pattern.error[bin]);
+      out.push_back('\n');
+    }
+    return fmt::to_string(out);
+  }
+
+  std::string nexus_name_with_units() const {
+    return fmt::format("{}_{}", nexus_name(plan_->options.unit), nexus_units(plan_->options.unit));
+  }
+
+  fs::path path_;
+  std::shared_ptr<const Plan> plan_;
+  IfExists if_exists_;
+  bool single_frame_;
+  std::string header_;
+  std::set<std::string> taken_;
+  std::uint64_t written_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> open_xy(const fs::path& path, std::shared_ptr<const Plan> plan,
+                              const RunDescription& run, IfExists if_exists, bool single_frame) {
+  try {
+    return std::make_unique<XySink>(path, std::move(plan), run, if_exists, single_frame);
+  } catch (const fs::filesystem_error& error) {
+    refuse(path, "cannot be used: " + error.code().message(),
+           "check its permissions, or choose another --output");
+  }
+}
+
+}  // namespace annulus

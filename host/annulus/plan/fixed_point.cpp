@@ -1,0 +1,63 @@
+#include <annulus/plan/fixed_point.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace annulus {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+constexpr Wide kLimit = Wide{1} << 63;
+
+}  // namespace
+
+int safe_weight_bits(std::uint64_t pixels_in_bin, std::int64_t max_value) {
+  const Wide product = Wide{std::max<std::uint64_t>(pixels_in_bin, 1)} *
+                       static_cast<std::uint64_t>(std::max<std::int64_t>(max_value, 1));
+  int bits = kMaxWeightBits;
+  while (bits > 0 && (product << bits) >= kLimit) --bits;
+  return bits;
+}
+
+int safe_value_bits(double largest, std::int64_t largest_count) {
+  if (!(largest > 0)) return 0;
+  // largest < 2^exponent; after scaling by 2^bits, with one bit for rounding up, values stay below 2^31.
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  int value_bits = 30;
+  while (value_bits > 0 && (Wide{static_cast<std::uint64_t>(largest_count)} << value_bits) >= kLimit) --value_bits;
+  return value_bits - exponent;
+}
+
+void quantise_shares(std::vector<Share>& shares, int bits, std::vector<std::uint32_t>& weights) {
+  weights.clear();
+  const double scale = std::ldexp(1.0, bits);
+  std::int64_t residue = shares.empty() ? 0 : std::int64_t{1} << bits;
+  for (const Share& share : shares) {
+    weights.push_back(static_cast<std::uint32_t>(std::llround(share.share * scale)));
+    residue -= weights.back();
+  }
+
+  // Rounding leaves at most half a unit a share, so at least |residue| shares are there to take one unit each
+  // and, if units are taken away, were rounded up and have one to give.
+  if (residue != 0) {
+    std::vector<std::uint32_t> by_size(shares.size());
+    std::iota(by_size.begin(), by_size.end(), 0u);
+    std::stable_sort(by_size.begin(), by_size.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return shares[a].share > shares[b].share; });
+    const int step = residue > 0 ? 1 : -1;
+    for (std::size_t i = 0; residue != 0; ++i, residue -= step) weights[by_size[i % by_size.size()]] += step;
+  }
+
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (weights[i] == 0) continue;
+    shares[kept] = shares[i];
+    weights[kept++] = weights[i];
+  }
+  shares.resize(kept);
+  weights.resize(kept);
+}
+
+}  // namespace annulus

@@ -1,0 +1,49 @@
+// What the user asks of an integration: everything that shapes the numbers, and nothing else.
+#pragma once
+
+#include <annulus/core/image.hpp>
+#include <annulus/geometry/unit.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace annulus {
+
+enum class Splitting { kNo, kBoundingBox, kFull };
+enum class ErrorModel { kNone, kPoisson };
+
+// "no", "bbox", "full"; "no", "poisson".
+std::string_view name_of(Splitting splitting);
+std::string_view name_of(ErrorModel model);
+
+struct Range {
+  double low = 0;
+  double high = 0;
+  bool operator==(const Range&) const = default;
+};
+
+struct IntegrationOptions {
+  std::uint32_t bins = 1000;
+  Unit unit = Unit::kTwoThetaDeg;
+  Splitting splitting = Splitting::kBoundingBox;
+  ErrorModel error_model = ErrorModel::kNone;
+  std::optional<Range> radial_range;   // in `unit`
+  std::optional<Range> azimuth_range;  // degrees; low > high or high > 180 crosses the cut
+  bool solid_angle = true;
+  std::optional<double> polarization;  // factor in [-1, 1]; none: no correction
+  double normalization_factor = 1;     // monitor; divides the result
+
+  std::optional<double> dummy;        // value of invalid pixels; none: the detector's habit
+  std::optional<double> delta_dummy;  // |raw - dummy| <= delta is invalid
+  std::optional<std::int64_t> max_count;  // above is saturated, so invalid; none: the source's, or the type's
+};
+
+// Maps of the detector's shape that go with the options; empty optionals are not applied.
+struct PixelMaps {
+  std::optional<Mask> mask;  // added to the detector's gaps
+  std::optional<Image<double>> dark;
+  std::optional<Image<double>> flat;
+};
+
+}  // namespace annulus

@@ -1,0 +1,87 @@
+#include <annulus/plan/pixel_positions.hpp>
+
+#include <annulus/core/parallel.hpp>
+#include <annulus/geometry/projection.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace annulus {
+namespace {
+
+constexpr double kTurn = 2.0 * std::numbers::pi;
+
+double cut_azimuth(double azimuth, double cut) { return azimuth < cut ? azimuth + kTurn : azimuth; }
+
+double wrap(double angle) { return angle - kTurn * std::floor(angle / kTurn); }
+
+}  // namespace
+
+double PixelPositions::radial_reach(std::uint32_t row, std::uint32_t col) const {
+  const double centre = radial[std::size_t{row} * shape.cols + col];
+  double reach = 0;
+  for (const std::size_t corner : corners(row, col)) {
+    reach = std::max(reach, std::abs(corner_radial[corner] - centre));
+  }
+  return reach;
+}
+
+double PixelPositions::azimuth_reach(std::uint32_t row, std::uint32_t col) const {
+  const double centre = azimuth[std::size_t{row} * shape.cols + col];
+  double reach = 0;
+  for (const std::size_t corner : corners(row, col)) {
+    const double ahead = wrap(corner_azimuth[corner] - centre);
+    reach = std::max(reach, std::min(ahead, kTurn - ahead));
+  }
+  return reach;
+}
+
+PixelPositions locate_pixels(const Geometry& geometry, Shape shape, const IntegrationOptions& options,
+                             double cut, unsigned threads) {
+  const Projection projection(geometry);
+  const RadialQuantity quantity = quantity_of(options.unit);
+  const bool split = options.splitting != Splitting::kNo;
+  const bool need_azimuth = options.azimuth_range.has_value();
+  const bool need_corner_azimuth = split && (need_azimuth || options.splitting == Splitting::kFull);
+  const std::size_t corner_rows = std::size_t{shape.rows} + 1, corner_cols = std::size_t{shape.cols} + 1;
+
+  PixelPositions positions;
+  positions.shape = shape;
+  positions.cut = cut;
+  positions.radial.resize(shape.size());
+  if (need_azimuth) positions.azimuth.resize(shape.size());
+  if (split) positions.corner_radial.resize(corner_rows * corner_cols);
+  if (need_corner_azimuth) positions.corner_azimuth.resize(corner_rows * corner_cols);
+
+  parallel_ranges(shape.rows, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) {
+      const double p1 = projection.centre1(static_cast<std::uint32_t>(row));
+      for (std::uint32_t col = 0; col < shape.cols; ++col) {
+        const auto point = projection.locate(p1, projection.centre2(col));
+        const std::size_t pixel = row * shape.cols + col;
+        positions.radial[pixel] = projection.radial(point, quantity);
+        if (need_azimuth) positions.azimuth[pixel] = cut_azimuth(Projection::azimuth(point), cut);
+      }
+    }
+  });
+  if (!split) return positions;
+
+  parallel_ranges(corner_rows, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) {
+      const double p1 = projection.corner1(static_cast<std::uint32_t>(row));
+      for (std::uint32_t col = 0; col < corner_cols; ++col) {
+        const auto point = projection.locate(p1, projection.corner2(col));
+        const std::size_t corner = row * corner_cols + col;
+        positions.corner_radial[corner] = static_cast<float>(projection.radial(point, quantity));
+        if (need_corner_azimuth) {
+          positions.corner_azimuth[corner] =
+              static_cast<float>(cut_azimuth(Projection::azimuth(point), cut));
+        }
+      }
+    }
+  });
+  return positions;
+}
+
+}  // namespace annulus

@@ -1,0 +1,39 @@
+// The radial and azimuthal coordinates of all pixels, computed once for a plan.
+#pragma once
+
+#include <annulus/geometry/geometry.hpp>
+#include <annulus/plan/options.hpp>
+
+#include <array>
+#include <numbers>
+#include <vector>
+
+namespace annulus {
+
+constexpr double kDefaultCut = -std::numbers::pi;
+
+// Corners are kept once for the four pixels that share them, in single precision as in pyFAI.
+struct PixelPositions {
+  Shape shape;
+  std::vector<double> radial;          // of centres, base unit
+  std::vector<double> azimuth;         // of centres, radian; empty unless an azimuth range is given
+  std::vector<float> corner_radial;    // (rows + 1) x (cols + 1); empty without splitting
+  std::vector<float> corner_azimuth;   // the same; empty unless splitting needs it
+  double cut = kDefaultCut;            // azimuths are in [cut, cut + 2 pi)
+
+  // Corners of a pixel, around it: (row, col), (row + 1, col), (row + 1, col + 1), (row, col + 1).
+  std::array<std::size_t, 4> corners(std::uint32_t row, std::uint32_t col) const {
+    const std::size_t width = std::size_t{shape.cols} + 1;
+    const std::size_t first = row * width + col;
+    return {first, first + width, first + width + 1, first + 1};
+  }
+
+  // Largest distance from the centre to a corner.
+  double radial_reach(std::uint32_t row, std::uint32_t col) const;
+  double azimuth_reach(std::uint32_t row, std::uint32_t col) const;
+};
+
+PixelPositions locate_pixels(const Geometry& geometry, Shape shape, const IntegrationOptions& options,
+                             double cut, unsigned threads);
+
+}  // namespace annulus

@@ -1,0 +1,86 @@
+// A geometry and its options, compiled once into a sparse matrix in fixed point (docs/numerics.md).
+// Immutable after build_plan; what every backend loads.
+#pragma once
+
+#include <annulus/core/image.hpp>
+#include <annulus/core/pixel_type.hpp>
+#include <annulus/geometry/geometry.hpp>
+#include <annulus/plan/options.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace annulus {
+
+// Which raw values count. All limits are inclusive; an empty dummy interval has low > high.
+struct Validity {
+  std::int64_t dummy_low = 1;
+  std::int64_t dummy_high = 0;
+  std::int64_t max_count = 0;  // |raw| above it is saturated or nonsense: invalid
+
+  bool accepts(std::int64_t raw) const {
+    return raw <= max_count && raw >= -max_count && !(raw >= dummy_low && raw <= dummy_high);
+  }
+};
+
+// Rows are pixels, in pixel order: entries of pixel j are [first[j], first[j + 1]).
+// A pixel's weights sum to exactly 2^weight_bits, or it has none (masked or out of range).
+struct SparseMatrix {
+  std::vector<std::uint32_t> first;   // pixels + 1
+  std::vector<std::uint32_t> bin;     // entries
+  std::vector<std::uint32_t> weight;  // entries
+};
+
+// Sums over all pixels of the plan, for frames in which every pixel is valid.
+struct PlanTotals {
+  std::vector<std::int64_t> normalization;  // sum of weight * plan.normalization[pixel]
+  std::vector<std::int64_t> dark;           // sum of weight * plan.dark[pixel]; empty without a dark
+  std::vector<std::int64_t> count;          // sum of weight
+};
+
+struct Plan {
+  Geometry geometry;
+  IntegrationOptions options;
+  PixelType pixel_type = PixelType::kI32;  // type of the frames it was built for
+  Shape shape;
+
+  std::vector<double> axis;   // bin centres in options.unit
+  std::vector<double> edges;  // bins + 1, in options.unit
+
+  // Fixed point: c = weight / 2^weight_bits, n = normalization / 2^normalization_bits, and so on.
+  int weight_bits = 0;
+  int variance_bits = 0;  // of squared weights; 0 without error model
+  int normalization_bits = 0;
+  int dark_bits = 0;
+
+  SparseMatrix matrix;
+  std::vector<std::int32_t> normalization;  // per pixel: flat * solid angle * polarisation; 0 where no entries
+  std::vector<std::int32_t> dark;           // per pixel; empty without a dark
+  PlanTotals totals;
+  Validity validity;
+
+  std::string hash;  // SHA-256 of all of the above
+
+  std::uint32_t bins() const { return static_cast<std::uint32_t>(axis.size()); }
+  std::size_t pixels() const { return shape.size(); }
+  bool has_variance() const { return options.error_model == ErrorModel::kPoisson; }
+};
+
+// Frames the plan is for: what the first frame of a scan tells.
+struct FrameProperties {
+  std::string name;  // for messages
+  Shape shape;
+  PixelType type = PixelType::kI32;
+  std::optional<std::int64_t> max_count = std::nullopt;
+};
+
+// threads = 0: all of the machine; the plan does not depend on it. Throws kPlan, kGeometry or kInput.
+Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, const PixelMaps& maps,
+                const FrameProperties& frames, unsigned threads = 0);
+
+// Pixels that contribute to some bin.
+std::size_t pixels_in_use(const Plan& plan);
+
+}  // namespace annulus

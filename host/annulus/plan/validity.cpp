@@ -1,0 +1,77 @@
+#include <annulus/plan/validity.hpp>
+
+#include <annulus/core/error.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace annulus {
+namespace {
+
+struct TypeLimits {
+  double lowest = 0;
+  double highest = 0;
+  bool is_unsigned = false;
+};
+
+TypeLimits limits_of(PixelType type) {
+  return visit_pixel_type(type, [](auto zero) {
+    using Pixel = decltype(zero);
+    return TypeLimits{static_cast<double>(std::numeric_limits<Pixel>::lowest()),
+                      static_cast<double>(std::numeric_limits<Pixel>::max()), std::is_unsigned_v<Pixel>};
+  });
+}
+
+}  // namespace
+
+bool needs_quantising(PixelType type) {
+  return is_float(type) || type == PixelType::kI64 || type == PixelType::kU64;
+}
+
+std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const Detector& detector, PixelType type) {
+  if (options.delta_dummy && (!std::isfinite(*options.delta_dummy) || *options.delta_dummy < 0)) {
+    throw Error(ErrorKind::kUsage, "--delta-dummy", fmt::format("{} is not a distance", *options.delta_dummy),
+                "give a number >= 0");
+  }
+  std::optional<Dummy> dummy;
+  if (options.dummy) {
+    if (!std::isfinite(*options.dummy)) return std::nullopt;  // NaN and infinities are invalid anyway
+    dummy = Dummy{*options.dummy, options.delta_dummy.value_or(0)};
+  } else if (detector.dectris) {
+    // Gaps are -1, dead pixels -2, noisy ones -3; unsigned frames wrap around to the top values.
+    dummy = Dummy{-2.0, options.delta_dummy.value_or(1.5)};
+  }
+  const TypeLimits limits = limits_of(type);
+  if (dummy && dummy->value < 0 && limits.is_unsigned) dummy->value += limits.highest + 1.0;
+  return dummy;
+}
+
+Validity make_validity(const IntegrationOptions& options, const Detector& detector, const FrameProperties& frames) {
+  if (options.max_count && *options.max_count < 1) {
+    throw Error(ErrorKind::kUsage, "--max-count", fmt::format("{} leaves no valid pixel", *options.max_count),
+                "give the count at which the detector saturates");
+  }
+  Validity validity;
+  if (needs_quantising(frames.type)) {
+    validity.max_count = kMaxQuantised;
+    return validity;
+  }
+  const TypeLimits limits = limits_of(frames.type);
+  validity.max_count = static_cast<std::int64_t>(limits.highest);
+  const auto saturation = options.max_count ? options.max_count : frames.max_count;
+  if (saturation && *saturation > 0) validity.max_count = std::min(validity.max_count, *saturation);
+  if (const auto dummy = effective_dummy(options, detector, frames.type)) {
+    const double low = std::ceil(std::max(dummy->value - dummy->delta, limits.lowest));
+    const double high = std::floor(std::min(dummy->value + dummy->delta, limits.highest));
+    if (low <= high) {
+      validity.dummy_low = static_cast<std::int64_t>(low);
+      validity.dummy_high = static_cast<std::int64_t>(high);
+    }
+  }
+  return validity;
+}
+
+}  // namespace annulus

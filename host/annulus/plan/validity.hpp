@@ -1,0 +1,26 @@
+// Which raw values of a frame count: dummies and saturation, in the frame's own integer type.
+#pragma once
+
+#include <annulus/plan/plan.hpp>
+
+#include <optional>
+
+namespace annulus {
+
+// Where the value of a type that backends do not take (floats, 64-bit integers) is brought to int32 on the
+// host, invalid pixels become INT32_MAX: just above this limit.
+constexpr std::int64_t kMaxQuantised = INT32_MAX - 1;
+
+bool needs_quantising(PixelType type);
+
+// The value and half-width of the dummy interval for frames of `type`; none if every value counts.
+struct Dummy {
+  double value = 0;
+  double delta = 0;
+};
+std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const Detector& detector, PixelType type);
+
+// Throws kUsage for limits that make no sense.
+Validity make_validity(const IntegrationOptions& options, const Detector& detector, const FrameProperties& frames);
+
+}  // namespace annulus

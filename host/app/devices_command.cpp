@@ -1,0 +1,30 @@
+#include "commands.hpp"
+#include "exit_code.hpp"
+
+#include <annulus/backends/backend.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace annulus::app {
+
+Command add_devices(CLI::App& program) {
+  CLI::App* const command = program.add_subcommand("devices", "List backends and what they can run on");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print JSON");
+  return [json] {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const BackendDescription& backend : describe_backends()) {
+      list.push_back({{"name", backend.name}, {"available", backend.available}, {"detail", backend.detail}});
+      if (!*json) {
+        fmt::print("{:<8} {:<4} {}\n", backend.name, backend.available ? "yes" : "no", backend.detail);
+      }
+    }
+    if (*json) fmt::print("{}\n", list.dump(2));
+    return kSuccess;
+  };
+}
+
+}  // namespace annulus::app

@@ -1,0 +1,104 @@
+#include "commands.hpp"
+#include "exit_code.hpp"
+
+#include <annulus/engine/config.hpp>
+#include <annulus/engine/inputs.hpp>
+#include <annulus/formats/describe.hpp>
+#include <annulus/geometry/describe.hpp>
+#include <annulus/geometry/poni.hpp>
+#include <annulus/outputs/describe.hpp>
+#include <annulus/outputs/reader.hpp>
+
+#include "option_binder.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <memory>
+
+namespace annulus::app {
+namespace {
+
+struct InfoCommand {
+  IntegrateConfig config;  // for its inputs and the description of raw files
+  bool detectors = false;
+  bool json = false;
+};
+
+// A text that speaks of a distance before anything binary comes: every PONI file does.
+bool looks_like_poni(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string head(4096, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  if (head.find('\0') != std::string::npos) return false;
+  std::transform(head.begin(), head.end(), head.begin(), [](unsigned char c) { return std::tolower(c); });
+  return head.starts_with("distance:") || head.find("\ndistance:") != std::string::npos;
+}
+
+nlohmann::json describe_url(const std::string& url, const OpenOptions& open) {
+  if (looks_like_poni(url)) return describe(read_poni(url));
+  if (is_annulus_output(url)) return describe_output(url);
+  return describe_source(*open_source(url, open), url);
+}
+
+void print_text(const nlohmann::json& object, int indent) {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      fmt::print("{:{}}{}:\n", "", indent, key);
+      print_text(value, indent + 2);
+    } else {
+      const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      fmt::print("{:{}}{}: {}\n", "", indent, key, value.is_null() ? "not given" : text);
+    }
+  }
+}
+
+int list_detectors(bool json) {
+  const nlohmann::json list = describe_detectors();
+  if (json) {
+    fmt::print("{}\n", list.dump(2));
+    return kSuccess;
+  }
+  for (const nlohmann::json& detector : list) {
+    fmt::print("{:<24} {:>5} x {:<5} pixels of {:g} x {:g} um, {} masked\n", detector["name"].get<std::string>(),
+               detector["shape"][0].get<unsigned>(), detector["shape"][1].get<unsigned>(),
+               detector["pixel1"].get<double>() * 1e6, detector["pixel2"].get<double>() * 1e6,
+               detector["masked_pixels"].get<std::uint64_t>());
+  }
+  return kSuccess;
+}
+
+int info(const InfoCommand& command) {
+  if (command.detectors) return list_detectors(command.json);
+  const std::vector<std::string> urls = expand_inputs(command.config.inputs);
+  nlohmann::json list = nlohmann::json::array();
+  for (const std::string& url : urls) {
+    nlohmann::json description = describe_url(url, open_options(command.config));
+    if (!command.json) {
+      fmt::print("{}\n", url);
+      print_text(description, 2);
+    }
+    list.push_back(std::move(description));
+  }
+  // One file gives one object: easier for those who ask about one.
+  if (command.json) fmt::print("{}\n", (list.size() == 1 ? list.front() : list).dump(2));
+  return kSuccess;
+}
+
+}  // namespace
+
+Command add_info(CLI::App& program) {
+  CLI::App* const command =
+      program.add_subcommand("info", "Describe frames, PONI files, outputs, and known detectors");
+  const auto state = std::make_shared<InfoCommand>();
+  bind_inputs(*command, state->config);
+  command->add_flag("--detectors", state->detectors, "List the detectors that PONI files may name");
+  command->add_flag("--json", state->json, "Print JSON");
+  return [state] { return info(*state); };
+}
+
+}  // namespace annulus::app

@@ -1,0 +1,177 @@
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "interrupt.hpp"
+#include "option_binder.hpp"
+#include "progress.hpp"
+#include "summary.hpp"
+
+#include <annulus/engine/inputs.hpp>
+#include <annulus/engine/reduction.hpp>
+#include <annulus/geometry/poni.hpp>
+#include <annulus/outputs/matrix_file.hpp>
+#include <annulus/version.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+namespace annulus::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct IntegrateCommand {
+  IntegrateConfig config;
+  std::string config_file;
+  bool dump_config = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+std::string read_text(const std::string& path, const char* what) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw Error(ErrorKind::kUsage, path, fmt::format("the {} cannot be read", what), "check the name");
+  return text.str();
+}
+
+// Maps are read once; they are small beside a scan.
+PixelMaps read_maps(const IntegrateConfig& config, const OpenOptions& open) {
+  PixelMaps maps;
+  if (!config.mask.empty()) maps.mask = read_mask(config.mask, open);
+  if (!config.dark.empty()) maps.dark = read_image(config.dark, open);
+  if (!config.flat.empty()) maps.flat = read_image(config.flat, open);
+  return maps;
+}
+
+// Named after the first input, in the working directory.
+fs::path default_output(const IntegrateConfig& config, const std::vector<std::string>& urls) {
+  fs::path stem = fs::path(urls.front().substr(0, urls.front().find("::"))).filename();
+  while (stem.has_extension()) stem = stem.stem();
+  if (config.format == OutputFormat::kNexus) return stem.string() + ".nxs";
+  return stem.string() + (urls.size() == 1 ? ".xy" : "_xy");
+}
+
+std::unique_ptr<Sink> open_sink(const IntegrateConfig& config, const fs::path& path,
+                                std::shared_ptr<const Plan> plan, const RunDescription& run, bool single_frame) {
+  const IfExists if_exists = config.overwrite ? IfExists::kOverwrite
+                             : config.append  ? IfExists::kAppend
+                                              : IfExists::kRefuse;
+  if (config.format == OutputFormat::kNexus) return open_nexus(path, std::move(plan), run, if_exists);
+  return open_xy(path, std::move(plan), run, if_exists, single_frame);
+}
+
+RunDescription describe_run(const IntegrateConfig& config, const std::vector<std::string>& urls,
+                            const std::string& poni_text) {
+  RunDescription run;
+  run.program_version = kVersion;
+  run.backend = config.backend;
+  run.options = as_text(config);
+  run.poni_text = poni_text;
+  run.config_json = to_json(config).dump(2);
+  for (const std::string& url : urls) run.longest_source_name = std::max(run.longest_source_name, url.size());
+  return run;
+}
+
+bool is_single_frame(const std::vector<std::string>& urls, const OpenOptions& open) {
+  return urls.size() == 1 && open_source(urls.front(), open)->info().frames == 1;
+}
+
+int integrate(IntegrateCommand& command) {
+  IntegrateConfig& config = command.config;
+  config.integration.solid_angle = !config.no_solid_angle;
+  if (command.dump_config) {
+    fmt::print("{}\n", to_json(config).dump(2));
+    return kSuccess;
+  }
+  check(config);
+  const auto& interrupted = catch_interrupts();
+  const auto start = Clock::now();
+  const std::vector<std::string> urls = expand_inputs(config.inputs);
+  const OpenOptions open = open_options(config);
+  const std::string poni_text = read_text(config.poni, "PONI file");
+  const Geometry geometry = parse_poni(poni_text, config.poni);
+  const auto plan = std::make_shared<const Plan>(build_plan(geometry, config.integration, read_maps(config, open),
+                                                            probe_frames(urls, open), config.threads));
+  if (!config.save_matrix.empty()) write_matrix(config.save_matrix, *plan);
+  RunReport report;
+  report.plan_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  report.plan = plan.get();
+  report.output = config.output.empty() ? default_output(config, urls) : fs::path(config.output);
+  report.backend = config.backend;
+
+  const auto sink = open_sink(config, report.output, plan, describe_run(config, urls, poni_text),
+                              config.format == OutputFormat::kXy && is_single_frame(urls, open));
+  ReductionSettings settings;
+  settings.open = open;
+  settings.backend = config.backend;
+  settings.threads = config.threads;
+  settings.readers = config.readers;
+  settings.keep_going = config.keep_going;
+  settings.stop_requested = &interrupted;
+  Progress progress("integrating", command.quiet || command.json);
+  report.summary = reduce_files(urls, plan, settings, *sink, [&](const ReductionProgress& now) {
+    progress.update(now.frames, now.bad, now.expected);
+  });
+  const auto closing = Clock::now();
+  sink->close();
+  report.summary.write_seconds += std::chrono::duration<double>(Clock::now() - closing).count();
+  report.total_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  progress.finish();
+  if (command.json) {
+    fmt::print("{}\n", to_json(report).dump(2));
+  } else if (!command.quiet) {
+    fmt::print("{}", to_text(report));
+  }
+
+  const ReductionSummary& summary = report.summary;
+  if (summary.first_fault && !config.keep_going) {
+    fmt::print(stderr, "annulus: {} frames are in {}\n", summary.frames, report.output.string());
+    throw *summary.first_fault;
+  }
+  if (summary.interrupted) {
+    throw Error(ErrorKind::kInterrupted, "integrate",
+                fmt::format("interrupted; {} frames are in {}", summary.frames, report.output.string()));
+  }
+  if (summary.bad > 0) {
+    fmt::print(stderr, "annulus: {} of {} frames are bad, the first is {}\n", summary.bad, summary.frames,
+               summary.first_fault->what());
+    return kSomeFramesBad;
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+Command add_integrate(CLI::App& program) {
+  CLI::App* const command = program.add_subcommand("integrate", "Reduce frames to diffraction patterns");
+  const auto state = std::make_shared<IntegrateCommand>();
+  for_each_option(state->config, OptionBinder{*command});
+  command->add_option("--config", state->config_file, "JSON with any of these options; the command line wins");
+  command->add_flag("--dump-config", state->dump_config, "Print the configuration as JSON and leave");
+  command->add_flag("--json", state->json, "Print the summary as JSON");
+  command->add_flag("-q,--quiet", state->quiet, "Print nothing but errors");
+
+  return [state, command] {
+    // The command line wins over the file: the file sets the defaults, then the options that were given are
+    // applied once more.
+    if (!state->config_file.empty()) {
+      state->config = IntegrateConfig();
+      apply_json(read_text(state->config_file, "configuration"), state->config_file, state->config);
+      for (CLI::Option* const option : command->get_options()) {
+        if (option->count() > 0) option->run_callback();
+      }
+    }
+    return integrate(*state);
+  };
+}
+
+}  // namespace annulus::app

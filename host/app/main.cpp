@@ -1,0 +1,66 @@
+#include "commands.hpp"
+#include "exit_code.hpp"
+
+#include <annulus/version.hpp>
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace annulus::app {
+namespace {
+
+int report(const std::exception& error) {
+  fmt::print(stderr, "annulus: error: {}\n", error.what());
+  return kInternalError;
+}
+
+int run(int argc, char** argv) {
+  CLI::App program{"Annulus: diffraction patterns from X-ray detector frames, as fast as the detector makes them."};
+  program.set_version_flag("--version", fmt::format("annulus {}", kVersion));
+  program.require_subcommand(1);
+  program.get_formatter()->column_width(34);
+
+  std::vector<std::pair<CLI::App*, Command>> commands;
+  for (auto* const add : {add_integrate, add_simulate, add_plot, add_info, add_verify, add_devices}) {
+    Command command = add(program);
+    commands.emplace_back(program.get_subcommands({}).back(), std::move(command));
+  }
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // --help and --version come this way too, with code 0.
+    const int code = program.exit(error);
+    return code == 0 ? kSuccess : kUsageError;
+  }
+  for (const auto& [subcommand, command] : commands) {
+    if (*subcommand) return command();
+  }
+  return kUsageError;
+}
+
+}  // namespace
+}  // namespace annulus::app
+
+int main(int argc, char** argv) {
+  using namespace annulus::app;
+  // A reader that closed our output, or a file that may not grow, is an error to report, not a sudden death.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    return run(argc, argv);
+  } catch (const annulus::Error& error) {
+    report(error);
+    return exit_code_of(error.kind());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "annulus: error: out of memory (use fewer threads, or smaller frames)\n");
+    return kInternalError;
+  } catch (const std::exception& error) {
+    return report(error);
+  }
+}

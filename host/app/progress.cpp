@@ -1,0 +1,55 @@
+#include "progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace annulus::app {
+namespace {
+
+constexpr double kRedrawSeconds = 0.1;
+constexpr double kLogSeconds = 5;
+constexpr int kBarWidth = 30;
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  return fmt::format("{}:{:02d} min", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+Progress::Progress(std::string what, bool quiet)
+    : what_(std::move(what)), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
+
+void Progress::update(std::uint64_t done, std::uint64_t bad, std::uint64_t expected) {
+  if (quiet_) return;
+  const auto now = Clock::now();
+  const double since_last = std::chrono::duration<double>(now - last_).count();
+  if (since_last < (terminal_ ? kRedrawSeconds : kLogSeconds) && !(terminal_ && done == expected)) return;
+  last_ = now;
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  const double rate = elapsed > 0 ? static_cast<double>(done) / elapsed : 0;
+  const double share = expected > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(expected)) : 0;
+  const double left = rate > 0 && expected > done ? static_cast<double>(expected - done) / rate : 0;
+  const std::string faults = bad > 0 ? fmt::format(", {} bad", bad) : "";
+  const std::string numbers =
+      fmt::format("{} of {} frames{}, {:.1f} frames/s, {} left", done, expected, faults, rate, duration_text(left));
+  if (terminal_) {
+    const int filled = static_cast<int>(share * kBarWidth);
+    fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {}\033[K", what_, "", filled, "", kBarWidth - filled, numbers);
+    drawn_ = true;
+  } else {
+    fmt::print(stderr, "{}: {}\n", what_, numbers);
+  }
+  std::fflush(stderr);
+}
+
+void Progress::finish() {
+  if (drawn_) fmt::print(stderr, "\n");
+  drawn_ = false;
+}
+
+}  // namespace annulus::app

@@ -1,0 +1,104 @@
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "progress.hpp"
+
+#include <annulus/core/error.hpp>
+#include <annulus/simulate/scan_writer.hpp>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+
+namespace annulus::app {
+namespace {
+
+struct SimulateCommand {
+  SimulationOptions options;
+  ScanOutput output;
+  std::string calibrant = "Au";
+  std::string product = "CeO2";
+  std::string format = "cbf";
+  double polarization = 0.99;
+  bool quiet = false;
+};
+
+Calibrant find_calibrant(const char* flag, const std::string& name) {
+  if (const auto found = calibrant_from_name(name)) return *found;
+  throw Error(ErrorKind::kUsage, flag, fmt::format("'{}' is not known", name),
+              fmt::format("there are {}", known_calibrants()));
+}
+
+int simulate(SimulateCommand& command) {
+  SimulationOptions& options = command.options;
+  options.calibrant = find_calibrant("--calibrant", command.calibrant);
+  options.product.reset();
+  if (command.product != "none") options.product = find_calibrant("--product", command.product);
+  options.polarization = command.polarization;
+  const auto format = scan_format_from_name(command.format);
+  if (!format) {
+    throw Error(ErrorKind::kUsage, "--format", fmt::format("'{}' is not known", command.format), "cbf or hdf5");
+  }
+  command.output.format = *format;
+  options.threads = command.output.threads;
+
+  const auto start = std::chrono::steady_clock::now();
+  const PowderScan scan(options);
+  Progress progress("simulating", command.quiet);
+  command.output.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, 0, total); };
+  const ScanFiles files = write_scan(scan, command.output);
+  progress.finish();
+  if (!command.quiet) {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    fmt::print("{} frames of {} ({}) in {:.1f} s\n", scan.frames(), scan.geometry().detector.name,
+               to_string(scan.shape()), spent.count());
+    fmt::print("frames: {}{}\n", files.frames.front().string(), files.frames.size() > 1 ? " and on" : "");
+    fmt::print("geometry: {}\n", files.poni.string());
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+Command add_simulate(CLI::App& program) {
+  CLI::App* const command =
+      program.add_subcommand("simulate", "Make a scan of powder frames with its PONI file, to try and to test");
+  const auto state = std::make_shared<SimulateCommand>();
+  SimulationOptions& options = state->options;
+  command->add_option("-o,--output", state->output.folder, "Folder to write to, made if needed")->required();
+  command->add_option("--prefix", state->output.prefix, "Start of file names")->capture_default_str();
+  command->add_option("--format", state->format, "cbf (a file a frame) or hdf5 (one file)")->capture_default_str();
+  command->add_flag("--overwrite", state->output.overwrite, "Replace files that exist");
+  command->add_option("--detector", options.detector, "See 'annulus info --detectors'")->capture_default_str();
+  command->add_option("-n,--frames", options.frames, "Number of frames")->capture_default_str();
+  command->add_option("--seed", options.seed, "The same seed gives the same frames")->capture_default_str();
+  command->add_option("--calibrant", state->calibrant, "Sample: " + known_calibrants())->capture_default_str();
+  command->add_option("--product", state->product, "What the sample turns into, or none")->capture_default_str();
+  command->add_option("--distance", options.distance, "Metres (default: the corner is seen under 44 degrees)");
+  command->add_option("--energy", options.energy_kev, "Beam energy in keV")->capture_default_str();
+  command->add_option("--wavelength", options.wavelength, "Metres, instead of the energy");
+  command->add_option("--rot1", options.rot1, "Rotation in radian")->capture_default_str();
+  command->add_option("--rot2", options.rot2, "Rotation in radian")->capture_default_str();
+  command->add_option("--rot3", options.rot3, "Rotation in radian")->capture_default_str();
+  command->add_option("--beam-offset1", options.beam_offset1, "PONI from the detector's middle, metres, slow axis")
+      ->capture_default_str();
+  command->add_option("--beam-offset2", options.beam_offset2, "The same along the fast axis")
+      ->capture_default_str();
+  command->add_option("--expansion", options.expansion, "Relative growth of the lattices over the scan")
+      ->capture_default_str();
+  command->add_option("--beam-variation", options.beam_variation, "Relative change of intensity")
+      ->capture_default_str();
+  command->add_option("--background", options.background, "Counts a pixel at its highest")->capture_default_str();
+  command->add_option("--ring-counts", options.ring_counts, "Counts a pixel on the brightest ring")
+      ->capture_default_str();
+  command->add_option("--ring-width", options.ring_width, "Degrees of 2theta (default: three pixels)");
+  command->add_option("--polarization", state->polarization, "Factor, -1 to 1")->capture_default_str();
+  command->add_option("--defects", options.defects, "Dead pixels")->capture_default_str();
+  command->add_option("--count-cutoff", options.count_cutoff, "Counts at which a pixel overloads")
+      ->capture_default_str();
+  command->add_option("--threads", state->output.threads, "0: one a core")->capture_default_str();
+  command->add_flag("-q,--quiet", state->quiet, "Print nothing but errors");
+  return [state] { return simulate(*state); };
+}
+
+}  // namespace annulus::app

@@ -1,0 +1,70 @@
+#include "summary.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace annulus::app {
+namespace {
+
+struct Rates {
+  double frames_per_second = 0;
+  double megapixels_per_second = 0;
+  double gigabytes_per_second = 0;
+};
+
+Rates rates_of(const ReductionSummary& summary) {
+  if (!(summary.wall_seconds > 0)) return {};
+  return {static_cast<double>(summary.frames) / summary.wall_seconds,
+          static_cast<double>(summary.pixels) / 1e6 / summary.wall_seconds,
+          static_cast<double>(summary.payload_bytes) / 1e9 / summary.wall_seconds};
+}
+
+}  // namespace
+
+std::string to_text(const RunReport& report) {
+  const ReductionSummary& summary = report.summary;
+  const Rates rates = rates_of(summary);
+  std::string text;
+  text += fmt::format("{} frames in {:.2f} s: {:.1f} frames/s, {:.0f} Mpixel/s, {:.3f} GB/s of payload\n",
+                      summary.frames, summary.wall_seconds, rates.frames_per_second, rates.megapixels_per_second,
+                      rates.gigabytes_per_second);
+  if (summary.bad > 0) text += fmt::format("{} of them are bad and recorded as NaN\n", summary.bad);
+  text += fmt::format(
+      "time: plan {:.2f} s, read {:.2f} s, decode and integrate {:.2f} s (both added up over threads), "
+      "write {:.2f} s, total {:.2f} s\n",
+      report.plan_seconds, summary.read_seconds, summary.reduce_seconds, summary.write_seconds,
+      report.total_seconds);
+  text += fmt::format("plan: {} bins, {} of {} pixels, {} bits, backend {}, hash {:.12}\n", report.plan->bins(),
+                      pixels_in_use(*report.plan), report.plan->pixels(), report.plan->weight_bits, report.backend,
+                      report.plan->hash);
+  text += fmt::format("written: {}\n", report.output.string());
+  return text;
+}
+
+nlohmann::ordered_json to_json(const RunReport& report) {
+  const ReductionSummary& summary = report.summary;
+  const Rates rates = rates_of(summary);
+  nlohmann::ordered_json json;
+  json["frames"] = summary.frames;
+  json["bad_frames"] = summary.bad;
+  json["interrupted"] = summary.interrupted;
+  if (summary.first_fault) json["first_fault"] = summary.first_fault->what();
+  json["frames_per_second"] = rates.frames_per_second;
+  json["megapixels_per_second"] = rates.megapixels_per_second;
+  json["payload_gigabytes_per_second"] = rates.gigabytes_per_second;
+  json["payload_bytes"] = summary.payload_bytes;
+  json["seconds"] = {{"plan", report.plan_seconds},        {"scan", summary.wall_seconds},
+                     {"read_threads", summary.read_seconds}, {"reduce_threads", summary.reduce_seconds},
+                     {"write", summary.write_seconds},     {"total", report.total_seconds}};
+  json["plan"] = {{"hash", report.plan->hash},
+                  {"bins", report.plan->bins()},
+                  {"pixels", report.plan->pixels()},
+                  {"pixels_in_use", pixels_in_use(*report.plan)},
+                  {"weight_bits", report.plan->weight_bits},
+                  {"max_count", report.plan->validity.max_count}};
+  json["backend"] = report.backend;
+  json["output"] = report.output.string();
+  return json;
+}
+
+}  // namespace annulus::app

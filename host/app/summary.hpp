@@ -1,0 +1,24 @@
+// What a run did and how fast, for people and for programs.
+#pragma once
+
+#include <annulus/engine/reduction.hpp>
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace annulus::app {
+
+struct RunReport {
+  ReductionSummary summary;
+  const Plan* plan = nullptr;
+  std::filesystem::path output;
+  std::string backend;
+  double plan_seconds = 0;   // opening the first frame, maps and the plan
+  double total_seconds = 0;
+};
+
+std::string to_text(const RunReport& report);
+nlohmann::ordered_json to_json(const RunReport& report);
+
+}  // namespace annulus::app

@@ -1,0 +1,90 @@
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "option_binder.hpp"
+#include "progress.hpp"
+
+#include <annulus/codecs/decode_frame.hpp>
+#include <annulus/core/parallel.hpp>
+#include <annulus/engine/frame_reader.hpp>
+#include <annulus/engine/inputs.hpp>
+#include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/verify_output.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace annulus::app {
+namespace {
+
+struct VerifyCommand {
+  IntegrateConfig config;
+  bool json = false;
+  bool quiet = false;
+};
+
+struct VerifyResult {
+  std::uint64_t frames = 0;
+  nlohmann::json faults = nlohmann::json::array();
+
+  void add_fault(const std::string& text) { faults.push_back(text); }
+};
+
+// Reads and decodes every frame to its last byte, with the checksum where there is one.
+void verify_frames(const std::vector<std::string>& urls, const VerifyCommand& command, VerifyResult& result) {
+  FrameReader::Settings settings;
+  settings.open = open_options(command.config);
+  settings.open.verify_checksum = true;
+  settings.threads = resolve_threads(0);
+  settings.ahead = 2 * settings.threads;
+  settings.prepare = [](Frame frame) {
+    decode_frame(frame);
+    return frame;
+  };
+  FrameReader reader(urls, settings);
+  Progress progress("verifying", command.quiet || command.json);
+  while (const auto item = reader.next()) {
+    ++result.frames;
+    if (item->fault) result.add_fault(item->fault->what());
+    progress.update(result.frames, result.faults.size(), reader.frames_expected());
+  }
+  progress.finish();
+}
+
+int verify(const VerifyCommand& command) {
+  std::vector<std::string> frames;
+  VerifyResult result;
+  for (const std::string& url : expand_inputs(command.config.inputs)) {
+    if (!is_annulus_output(url)) {
+      frames.push_back(url);
+      continue;
+    }
+    const OutputCheck check = verify_output(url);
+    result.frames += check.frames;
+    for (const std::string& fault : check.faults) result.add_fault(fault);
+  }
+  if (!frames.empty()) verify_frames(frames, command, result);
+
+  if (command.json) {
+    fmt::print("{}\n", nlohmann::json{{"frames", result.frames}, {"faults", result.faults}}.dump(2));
+  } else {
+    for (const auto& fault : result.faults) fmt::print(stderr, "bad: {}\n", fault.get<std::string>());
+    if (!command.quiet) fmt::print("{} frames verified, {} bad\n", result.frames, result.faults.size());
+  }
+  return result.faults.empty() ? kSuccess : kInputError;
+}
+
+}  // namespace
+
+Command add_verify(CLI::App& program) {
+  CLI::App* const command = program.add_subcommand(
+      "verify", "Check frames (checksum, every pixel decodes) and outputs (patterns follow from accumulators)");
+  const auto state = std::make_shared<VerifyCommand>();
+  bind_inputs(*command, state->config);
+  command->add_flag("--json", state->json, "Print JSON");
+  command->add_flag("-q,--quiet", state->quiet, "Print nothing but faults");
+  return [state] { return verify(*state); };
+}
+
+}  // namespace annulus::app

@@ -1,0 +1,24 @@
+# Compiler settings shared by every target of the project.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(ANNULUS_SANITIZE "" CACHE STRING "Sanitizers to compile with, as for -fsanitize= (empty: none)")
+
+# One interface target carries the flags, so that installed headers never impose them on users.
+add_library(annulus_flags INTERFACE)
+target_compile_options(annulus_flags INTERFACE -Wall -Wextra -Werror -ffp-contract=off)
+if(ANNULUS_SANITIZE)
+  target_compile_options(annulus_flags INTERFACE -fsanitize=${ANNULUS_SANITIZE} -fno-sanitize-recover=all
+                                                 -fno-omit-frame-pointer)
+  target_link_options(annulus_flags INTERFACE -fsanitize=${ANNULUS_SANITIZE})
+endif()

@@ -1,0 +1,160 @@
+#include <annulus/backends/cpu_reducer.hpp>
+#include <annulus/codecs/byte_offset.hpp>
+#include <annulus/core/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "naive_reduction.hpp"
+#include "plan_fixtures.hpp"
+
+namespace annulus::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::int64_t> random_pixels(std::mt19937_64& random, PixelType type, std::size_t count) {
+  std::vector<std::int64_t> pixels(count);
+  visit_pixel_type(type, [&](auto zero) {
+    using Pixel = decltype(zero);
+    for (std::int64_t& pixel : pixels) {
+      // Mostly small counts as on a detector; now and then anything the type can hold, and marked pixels.
+      const auto kind = random() % 50;
+      std::int64_t value = static_cast<std::int64_t>(random() % 100);
+      if (kind == 0) value = static_cast<std::int64_t>(random());
+      if (kind == 1) value = -2;
+      pixel = static_cast<std::int64_t>(static_cast<Pixel>(value));
+    }
+  });
+  return pixels;
+}
+
+Frame byte_offset_frame(Shape shape, const std::vector<std::int64_t>& pixels) {
+  const std::vector<std::int32_t> narrow(pixels.begin(), pixels.end());
+  Frame frame = raw_frame(shape, PixelType::kI32, {});
+  frame.codec = Codec::kByteOffset;
+  frame.payload = Bytes(encode_byte_offset(narrow));
+  return frame;
+}
+
+TEST(CpuReducer, EqualsTheDefinitionForRandomPlansTypesAndBatches) {
+  std::mt19937_64 random(21);
+  constexpr PixelType kTypes[] = {PixelType::kU8, PixelType::kU16, PixelType::kU32,
+                                  PixelType::kI8, PixelType::kI16, PixelType::kI32};
+  int compared = 0;
+  for (int round = 0; round < 120; ++round) {
+    const Shape shape{1 + static_cast<std::uint32_t>(random() % 60), 1 + static_cast<std::uint32_t>(random() % 60)};
+    const PixelType type = kTypes[random() % 6];
+    Geometry geometry = random_geometry(random, shape);
+    geometry.detector.dectris = random() % 2 == 0;
+    IntegrationOptions options = random_options(random);
+    if (random() % 2 == 0) options.max_count = 1000;
+    PixelMaps maps;
+    if (random() % 2 == 0) {
+      maps.dark = Image<double>{shape, std::vector<double>(shape.size())};
+      for (double& dark : maps.dark->pixels) dark = std::normal_distribution<double>(2, 1)(random);
+    }
+    std::shared_ptr<const Plan> plan;
+    try {
+      plan = std::make_shared<const Plan>(build_plan(geometry, options, maps, {"test", shape, type}, 1));
+    } catch (const Error&) {
+      continue;  // a random window that misses the detector
+    }
+    std::vector<Frame> frames;
+    std::vector<Accumulators> expected;
+    const std::size_t count = 1 + random() % 19;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto pixels = random_pixels(random, type, shape.size());
+      frames.push_back(type == PixelType::kI32 && random() % 2 == 0 ? byte_offset_frame(shape, pixels)
+                                                                    : raw_frame(shape, type, pixels));
+      frames.back().index = 1000 + i;
+      expected.push_back(reduce_naively(*plan, pixels, 0));
+    }
+    const auto results = CpuReducer(plan).reduce(frames);
+    ASSERT_EQ(results.size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_TRUE(results[i].good()) << results[i].fault;
+      EXPECT_EQ(results[i].index, 1000 + i);
+      ASSERT_EQ(results[i].accumulators, expected[i]) << "round " << round << ", frame " << i;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 500);
+}
+
+TEST(CpuReducer, ConservesCountsExactlyForAThousandRandomPlansAndImages) {
+  std::mt19937_64 random(22);
+  int compared = 0;
+  while (compared < 1000) {
+    const Shape shape{1 + static_cast<std::uint32_t>(random() % 24), 1 + static_cast<std::uint32_t>(random() % 24)};
+    std::shared_ptr<const Plan> plan;
+    try {
+      plan = std::make_shared<const Plan>(
+          build_plan(random_geometry(random, shape), random_options(random), {}, {"test", shape}, 1));
+    } catch (const Error&) {
+      continue;
+    }
+    const auto pixels = random_pixels(random, PixelType::kI32, shape.size());
+    const auto results = CpuReducer(plan).reduce({byte_offset_frame(shape, pixels)});
+    Wide total = 0, expected = 0;
+    for (const std::int64_t signal : results[0].accumulators.signal) total += signal;
+    for (std::size_t pixel = 0; pixel < pixels.size(); ++pixel) {
+      const bool in_range = plan->matrix.first[pixel] != plan->matrix.first[pixel + 1];
+      if (in_range && pixels[pixel] != std::numeric_limits<std::int32_t>::min()) expected += pixels[pixel];
+    }
+    ASSERT_TRUE(total == expected * (Wide{1} << plan->weight_bits)) << "plan " << compared;
+    ++compared;
+  }
+}
+
+TEST(CpuReducer, FullestBinOfLargestCountsDoesNotOverflow) {
+  // Every pixel at the limit, in one bin: the proof of numerics.md at its edge.
+  const Shape shape{64, 64};
+  for (const PixelType type : {PixelType::kU32, PixelType::kI32, PixelType::kU16}) {
+    IntegrationOptions options;
+    options.bins = 1;
+    options.error_model = ErrorModel::kPoisson;
+    const auto plan =
+        std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape, type}));
+    const std::vector<std::int64_t> pixels(shape.size(), plan->validity.max_count);
+    const auto results = CpuReducer(plan).reduce({raw_frame(shape, type, pixels)});
+    EXPECT_EQ(results[0].accumulators, reduce_naively(*plan, pixels, 0)) << name_of(type);
+    EXPECT_GT(results[0].accumulators.signal[0], 0);
+  }
+}
+
+TEST(CpuReducer, BadFramesLeaveTheOthersOfTheirBatchRight) {
+  std::mt19937_64 random(23);
+  const Shape shape{50, 70};
+  IntegrationOptions options;
+  options.bins = 40;
+  const auto plan = std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
+  const auto pixels = random_pixels(random, PixelType::kI32, shape.size());
+  const Frame good = byte_offset_frame(shape, pixels);
+  Frame truncated = good, trailing = good, other_shape = good, short_raw = raw_frame(shape, PixelType::kI32, pixels);
+  truncated.payload = good.payload.slice(0, good.payload.size() / 2);
+  std::vector<std::byte> longer(good.payload.view().begin(), good.payload.view().end());
+  longer.push_back(std::byte{0});
+  trailing.payload = Bytes(longer);
+  other_shape.shape = Shape{70, 50};
+  short_raw.payload = short_raw.payload.slice(0, 100);
+  Frame other_type = raw_frame(shape, PixelType::kU16, std::vector<std::int64_t>(shape.size(), 1));
+
+  const auto results =
+      CpuReducer(plan).reduce({good, truncated, good, trailing, other_shape, good, short_raw, other_type, good});
+  const Accumulators expected = reduce_naively(*plan, pixels, 0);
+  for (const std::size_t i : {0, 2, 5, 8}) {
+    EXPECT_TRUE(results[i].good()) << results[i].fault;
+    EXPECT_EQ(results[i].accumulators, expected) << i;
+  }
+  EXPECT_THAT(results[1].fault, HasSubstr("truncated"));
+  EXPECT_FALSE(results[3].good());
+  EXPECT_THAT(results[4].fault, HasSubstr("70 x 50"));
+  EXPECT_THAT(results[6].fault, HasSubstr("100 bytes"));
+  EXPECT_THAT(results[7].fault, HasSubstr("uint16"));
+}
+
+}  // namespace
+}  // namespace annulus::testing

@@ -1,0 +1,68 @@
+#include <annulus/core/error.hpp>
+#include <annulus/engine/inputs.hpp>
+
+#include <gtest/gtest.h>
+
+#include "scratch_folder.hpp"
+
+namespace annulus::testing {
+namespace {
+
+TEST(Inputs, DirectoryGivesImagesInNaturalOrder) {
+  const ScratchFolder folder;
+  for (const char* name : {"img_10.cbf", "img_9.cbf", "img_1.cbf.gz", ".hidden.cbf", "notes.txt", "scan.poni", "A.TIF"}) {
+    folder.write(name, "x");
+  }
+  EXPECT_EQ(expand_inputs({folder.path().string()}),
+            (std::vector<std::string>{folder.file("A.TIF"), folder.file("img_1.cbf.gz"), folder.file("img_9.cbf"),
+                                      folder.file("img_10.cbf")}));
+}
+
+TEST(Inputs, PatternsMatchInNaturalOrderAndKeepTheDataset) {
+  const ScratchFolder folder;
+  folder.write("a2.h5", "x");
+  folder.write("a10.h5", "x");
+  EXPECT_EQ(expand_inputs({folder.file("a*.h5") + "::/entry/data"}),
+            (std::vector<std::string>{folder.file("a2.h5") + "::/entry/data", folder.file("a10.h5") + "::/entry/data"}));
+}
+
+TEST(Inputs, FileWhoseNameLooksLikeAPatternIsItself) {
+  const ScratchFolder folder;
+  const std::string name = folder.write("frame[1].cbf", "x");
+  folder.write("frame1.cbf", "x");
+  EXPECT_EQ(expand_inputs({name}), std::vector<std::string>{name});
+}
+
+TEST(Inputs, ListsNameOneInputALineWithComments) {
+  const ScratchFolder folder;
+  const std::string a = folder.write("a.cbf", "x"), b = folder.write("b.cbf", "x");
+  const std::string list = folder.write("list.txt", "# my scan\r\n" + b + "\r\n\n  " + a + "  \n");
+  EXPECT_EQ(expand_inputs({"@" + list}), (std::vector<std::string>{b, a}));
+}
+
+TEST(Inputs, WhatYieldsNothingIsAnError) {
+  const ScratchFolder folder;
+  folder.write("empty/notes.txt", "x");
+  const std::string list = folder.write("empty.txt", "# nothing\n");
+  const std::string circle = folder.file("circle.txt");
+  folder.write("circle.txt", "@" + circle + "\n");
+  for (const std::string& argument :
+       {folder.file("missing.cbf"), folder.file("*.cbf"), folder.file("empty"), "@" + list, "@" + folder.file("no.txt"),
+        "@" + circle}) {
+    EXPECT_THROW(expand_inputs({argument}), Error) << argument;
+  }
+  EXPECT_THROW(expand_inputs({}), Error);
+}
+
+TEST(Inputs, NaturalOrderComparesNumbersAsNumbers) {
+  EXPECT_TRUE(natural_less("a2", "a10"));
+  EXPECT_FALSE(natural_less("a10", "a2"));
+  EXPECT_TRUE(natural_less("a1b3", "a01b4"));
+  EXPECT_TRUE(natural_less("a", "a1"));
+  EXPECT_FALSE(natural_less("a1", "a1"));
+  EXPECT_NE(natural_less("a01", "a1"), natural_less("a1", "a01"));
+  EXPECT_TRUE(natural_less("x99999999999999999999998", "x99999999999999999999999"));
+}
+
+}  // namespace
+}  // namespace annulus::testing

@@ -1,0 +1,76 @@
+#include <annulus/core/error.hpp>
+#include <annulus/engine/integrator.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "naive_reduction.hpp"
+#include "plan_fixtures.hpp"
+
+namespace annulus::testing {
+namespace {
+
+constexpr Shape kShape{30, 30};
+
+Frame float_frame(const std::vector<float>& pixels) {
+  Frame frame = raw_frame(kShape, PixelType::kI32, {});
+  frame.type = PixelType::kF32;
+  std::vector<std::byte> bytes(pixels.size() * sizeof(float));
+  std::memcpy(bytes.data(), pixels.data(), bytes.size());
+  frame.payload = Bytes(std::move(bytes));
+  return frame;
+}
+
+IntegrationOptions poisson_options() {
+  IntegrationOptions options;
+  options.bins = 20;
+  options.solid_angle = false;
+  options.error_model = ErrorModel::kPoisson;
+  return options;
+}
+
+TEST(Integrator, FlatImageGivesItsValueInEveryBin) {
+  Integrator integrator(small_geometry(kShape), poisson_options(), {"test", kShape});
+  const Pattern pattern = integrator.integrate(raw_frame(kShape, PixelType::kI32, std::vector<std::int64_t>(900, 17)));
+  for (const double intensity : pattern.intensity) EXPECT_EQ(intensity, 17.0);
+}
+
+TEST(Integrator, FloatFramesAreWeightedMeansToTheirPrecision) {
+  std::mt19937_64 random(51);
+  std::vector<float> pixels(900);
+  for (float& pixel : pixels) pixel = std::uniform_real_distribution<float>(-3, 90)(random);
+  pixels[100] = std::numeric_limits<float>::quiet_NaN();
+  pixels[200] = std::numeric_limits<float>::infinity();
+  Integrator integrator(small_geometry(kShape), poisson_options(), {"test", kShape, PixelType::kF32});
+  const Plan& plan = integrator.plan();
+  const Accumulators sums = integrator.accumulate(float_frame(pixels));
+  EXPECT_EQ(sums.invalid_pixels, 2u);
+  const Pattern pattern = normalise(plan, sums);
+  std::vector<double> signal(20), variance(20), count(20);
+  for (std::size_t pixel = 0; pixel < 900; ++pixel) {
+    if (!std::isfinite(pixels[pixel])) continue;
+    for (auto entry = plan.matrix.first[pixel]; entry < plan.matrix.first[pixel + 1]; ++entry) {
+      const double share = std::ldexp(plan.matrix.weight[entry], -plan.weight_bits);
+      signal[plan.matrix.bin[entry]] += share * pixels[pixel];
+      variance[plan.matrix.bin[entry]] += share * share * std::max(1.0f, pixels[pixel]);
+      count[plan.matrix.bin[entry]] += share;
+    }
+  }
+  for (std::size_t bin = 0; bin < 20; ++bin) {
+    EXPECT_NEAR(pattern.intensity[bin], signal[bin] / count[bin], 1e-6);
+    EXPECT_NEAR(pattern.error[bin], std::sqrt(variance[bin]) / count[bin], 1e-4);
+  }
+}
+
+TEST(Integrator, RefusesFramesOfAnotherShapeOrTypeAndDamagedOnes) {
+  Integrator integrator(small_geometry(kShape), poisson_options(), {"test", kShape});
+  EXPECT_THROW(integrator.integrate(float_frame(std::vector<float>(900))), Error);
+  EXPECT_THROW(integrator.integrate(raw_frame({10, 90}, PixelType::kI32, std::vector<std::int64_t>(900))), Error);
+  EXPECT_THROW(integrator.integrate(raw_frame(kShape, PixelType::kI32, std::vector<std::int64_t>(899))), Error);
+}
+
+}  // namespace
+}  // namespace annulus::testing

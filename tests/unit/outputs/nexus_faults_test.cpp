@@ -1,0 +1,260 @@
+// Finished frames are never lost: whatever write fails, and whenever the program is killed.
+
+#include "samples.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <annulus/core/error.hpp>
+#include <annulus/outputs/nexus_sink.hpp>
+
+#include <csignal>
+
+namespace annulus {
+namespace {
+
+using samples::Folder;
+using testing::HasSubstr;
+
+constexpr std::uint32_t kBins = 2000;  // 16 kB a row: chunks of 32 frames
+constexpr std::uint64_t kFrames = 120;
+constexpr std::uint64_t kBatch = 8;
+
+struct Outcome {
+  std::uint64_t flushed = 0;  // frames for which flush() returned
+  std::string message;        // of the error that ended the run, if one did
+};
+
+// Appends frames until the end or the first error, flushing after every second batch.
+Outcome run_until_error(const std::filesystem::path& path, const std::shared_ptr<Plan>& plan,
+                        const std::shared_ptr<WriteFault>& fault, std::uint64_t frames = kFrames) {
+  Outcome outcome;
+  try {
+    NexusSink sink(path, plan, samples::make_run(), IfExists::kRefuse, fault);
+    for (std::uint64_t first = 0; first < frames; first += kBatch) {
+      sink.append(samples::make_frames(*plan, first, kBatch));
+      if (first / kBatch % 2 == 0) continue;
+      sink.flush();
+      outcome.flushed = first + kBatch;
+    }
+    sink.close();
+    outcome.flushed = frames;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kOutput);
+    outcome.message = error.what();
+  }
+  return outcome;
+}
+
+TEST(NexusFaults, WhicheverWriteFailsFlushedFramesAreReadable) {
+  const Folder folder;
+  const auto plan = samples::make_plan(kBins);
+  bool complete = false;
+  for (std::uint64_t write = 0; !complete; ++write) {
+    ASSERT_LT(write, 2000u) << "the run does not end";
+    const std::filesystem::path path = folder / ("w" + std::to_string(write) + ".nxs");
+    const auto fault = std::make_shared<WriteFault>();
+    fault->fail_at_write = write;
+    const Outcome outcome = run_until_error(path, plan, fault);
+    complete = outcome.message.empty();
+    if (!complete) {
+      EXPECT_THAT(outcome.message, HasSubstr("No space left on device")) << "write " << write;
+    }
+    if (!std::filesystem::exists(path)) {  // failed while the file was being created
+      EXPECT_EQ(outcome.flushed, 0u) << "write " << write;
+      continue;
+    }
+    const std::uint64_t stored = samples::check_frames(path, *plan);
+    EXPECT_GE(stored, outcome.flushed) << "write " << write;
+    if (!complete && outcome.message.find("stored and readable") != std::string::npos) {
+      EXPECT_THAT(outcome.message, HasSubstr("; " + std::to_string(stored) + " frames are stored"));
+    }
+    if (testing::Test::HasFailure()) return;
+    std::filesystem::remove(path);
+  }
+}
+
+TEST(NexusFaults, AFailedSinkRepeatsItsErrorAndClosesInPeace) {
+  const Folder folder;
+  const auto plan = samples::make_plan(kBins);
+  const auto fault = std::make_shared<WriteFault>();
+  NexusSink sink(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse, fault);
+  fault->fail_at_write = fault->writes;
+  sink.append(samples::make_frames(*plan, 0, 8));
+  EXPECT_THROW(sink.flush(), Error);
+  EXPECT_THROW(sink.append(samples::make_frames(*plan, 8, 8)), Error);
+  EXPECT_THROW(sink.flush(), Error);
+  EXPECT_NO_THROW(sink.close());
+}
+
+TEST(NexusFaults, AfterAFailureTheScanGoesOnWithAppend) {
+  const Folder folder;
+  const auto plan = samples::make_plan(kBins);
+  const auto fault = std::make_shared<WriteFault>();
+  fault->fail_at_write = 150;
+  run_until_error(folder / "a.nxs", plan, fault);
+  const std::uint64_t stored = samples::check_frames(folder / "a.nxs", *plan);
+  ASSERT_GT(stored, 0u);
+  ASSERT_LT(stored, kFrames);
+  NexusSink sink(folder / "a.nxs", plan, samples::make_run(), IfExists::kAppend);
+  sink.append(samples::make_frames(*plan, stored, kFrames - stored));
+  sink.close();
+  EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), kFrames);
+}
+
+// What a child process tells its parent before it ends.
+struct Report {
+  std::uint64_t flushed;
+  bool reason_given;
+};
+
+template <typename Act>
+Report in_child(Act act, int* status) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    act([&](const Report& report) { (void)!write(ends[1], &report, sizeof report); });
+    exit(0);  // with all the handlers that HDF5 has registered
+  }
+  close(ends[1]);
+  Report last{};
+  for (Report report{}; read(ends[0], &report, sizeof report) == static_cast<ssize_t>(sizeof report);)
+    last = report;
+  close(ends[0]);
+  waitpid(child, status, 0);
+  return last;
+}
+
+TEST(NexusFaults, AFileSizeLimitLosesNothingThatWasFlushed) {
+  const Folder folder;
+  const auto plan = samples::make_plan(kBins);
+  for (const std::uint64_t limit : {100'000, 2'500'000, 4'100'000, 5'000'000, 9'999'999}) {
+    const std::filesystem::path path = folder / ("l" + std::to_string(limit) + ".nxs");
+    int status = -1;
+    const Report report = in_child(
+        [&](auto tell) {
+          std::signal(SIGXFSZ, SIG_IGN);
+          const rlimit size{limit, limit};
+          setrlimit(RLIMIT_FSIZE, &size);
+          const Outcome outcome = run_until_error(path, plan, std::make_shared<WriteFault>(), 400);
+          tell({outcome.flushed, outcome.message.find("File too large") != std::string::npos});
+        },
+        &status);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "limit " << limit << ": status " << status;
+    EXPECT_TRUE(report.reason_given) << "limit " << limit;
+    if (!std::filesystem::exists(path)) {
+      EXPECT_EQ(report.flushed, 0u);
+      continue;
+    }
+    EXPECT_GE(samples::check_frames(path, *plan), report.flushed) << "limit " << limit;
+    EXPECT_LE(std::filesystem::file_size(path), limit);
+  }
+}
+
+TEST(NexusFaults, AKilledWriterLosesNothingThatWasFlushedAndCanBeContinued) {
+  const Folder folder;
+  const auto plan = samples::make_plan(kBins);
+  for (const std::uint64_t last : {16, 48, 80}) {
+    const std::filesystem::path path = folder / ("k" + std::to_string(last) + ".nxs");
+    int status = -1;
+    in_child(
+        [&](auto) {
+          NexusSink sink(path, plan, samples::make_run(), IfExists::kRefuse);
+          for (std::uint64_t first = 0; first < last; first += kBatch) {
+            sink.append(samples::make_frames(*plan, first, kBatch));
+            sink.flush();
+          }
+          sink.append(samples::make_frames(*plan, last, kBatch));  // not flushed
+          std::raise(SIGKILL);
+        },
+        &status);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    NexusSink sink(path, plan, samples::make_run(), IfExists::kAppend);
+    sink.append(samples::make_frames(*plan, last, 10));
+    sink.close();
+    EXPECT_EQ(samples::check_frames(path, *plan), last + 10);
+  }
+}
+
+TEST(NexusFaults, ARepairThatIsItselfInterruptedCanBeRepeated) {
+  const Folder folder;
+  const auto plan = samples::make_plan(kBins);
+  const std::filesystem::path left = folder / "left.nxs";
+  int status = -1;
+  in_child(
+      [&](auto) {
+        NexusSink sink(left, plan, samples::make_run(), IfExists::kRefuse);
+        sink.append(samples::make_frames(*plan, 0, 40));
+        sink.flush();
+        // More rows reach the disk, but not their status: what a kill in the midst of flush() leaves.
+        sink.append(samples::make_frames(*plan, 40, 40));
+        const Hdf5Scope scope;
+        hid_t file = -1;
+        H5Fget_obj_ids(static_cast<hid_t>(H5F_OBJ_ALL), H5F_OBJ_FILE, 1, &file);
+        H5Fflush(file, H5F_SCOPE_LOCAL);
+        std::raise(SIGKILL);
+      },
+      &status);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const std::filesystem::path copy = folder / "copy.nxs";
+  bool complete = false;
+  for (std::uint64_t write = 0; !complete; ++write) {
+    ASSERT_LT(write, 200u);
+    std::filesystem::copy_file(left, copy, std::filesystem::copy_options::overwrite_existing);
+    const Hdf5Scope scope;
+    const auto fault = std::make_shared<WriteFault>();
+    fault->fail_at_write = write;
+    try {
+      EXPECT_EQ(repair_nexus(copy, fault), 40u);
+      complete = true;
+      EXPECT_GT(write, 5u) << "the repair wrote nothing";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kOutput);
+    }
+    EXPECT_EQ(repair_nexus(copy, std::make_shared<WriteFault>()), 40u) << "write " << write;
+    EXPECT_EQ(samples::check_frames(copy, *plan), 40u) << "write " << write;
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(NexusFaults, ASecondWriterIsKeptOut) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  NexusSink first(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
+  first.append(samples::make_frames(*plan, 0, 4));
+  first.flush();
+  for (const IfExists how : {IfExists::kAppend, IfExists::kOverwrite}) {
+    int status = -1;
+    const Report report = in_child(
+        [&](auto tell) {
+          try {
+            NexusSink second(folder / "a.nxs", plan, samples::make_run(), how);
+          } catch (const Error& error) {
+            tell({1, std::string(error.what()).find("another program is writing") != std::string::npos});
+          }
+          _exit(0);  // the parent's file must not be closed from here
+        },
+        &status);
+    EXPECT_EQ(report.flushed, 1u);
+    EXPECT_TRUE(report.reason_given);
+    EXPECT_THROW(NexusSink(folder / "a.nxs", plan, samples::make_run(), how), Error);
+  }
+  first.append(samples::make_frames(*plan, 4, 4));
+  first.close();
+  EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), 8u);
+}
+
+TEST(NexusFaults, WhenThereIsNoRoomForTheFileItselfNoneIsLeft) {
+  const Folder folder;
+  const auto fault = std::make_shared<WriteFault>();
+  fault->fail_at_write = 3;
+  EXPECT_THROW(
+      NexusSink(folder / "a.nxs", samples::make_plan(), samples::make_run(), IfExists::kRefuse, fault),
+      Error);
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.nxs"));
+}
+
+}  // namespace
+}  // namespace annulus

@@ -1,0 +1,279 @@
+#include "samples.hpp"
+
+#include <gmock/gmock.h>
+#include <annulus/core/error.hpp>
+#include <annulus/outputs/hdf5.hpp>
+
+namespace annulus {
+namespace {
+
+using samples::Extent;
+using samples::Folder;
+using testing::HasSubstr;
+
+constexpr const char* kSums = "/entry/reduction/accumulators/";
+
+std::string message_of(const std::function<void()>& act, ErrorKind kind = ErrorKind::kOutput) {
+  try {
+    act();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+void write_frames(const std::filesystem::path& path, const std::shared_ptr<Plan>& plan, std::uint64_t first,
+                  std::uint64_t count, IfExists if_exists = IfExists::kRefuse,
+                  RunDescription run = samples::make_run()) {
+  const auto sink = open_nexus(path, plan, run, if_exists);
+  sink->append(samples::make_frames(*plan, first, count));
+  sink->close();
+}
+
+TEST(NexusSink, StoresEveryFrameWithItsStatusSourceAndFault) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  write_frames(folder / "a.nxs", plan, 0, 40);
+  EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), 40u);
+  const auto frame_in_source =
+      samples::read_all<std::uint64_t>(folder / "a.nxs", "/entry/frames/frame_in_source");
+  EXPECT_EQ(frame_in_source[7], 1u);
+  const auto errors = samples::read_all<double>(folder / "a.nxs", "/entry/data/I_errors");
+  EXPECT_EQ(errors[9 * 6 + 5], 2.0);  // 2 * 10 / (2 * 5)
+  EXPECT_TRUE(std::isnan(errors[5 * 6 + 5]));
+}
+
+TEST(NexusSink, IntensitiesFollowFromTheStoredIntegersAlone) {
+  const Folder folder;
+  const auto plan = samples::make_plan(6, true, true);
+  const std::filesystem::path path = folder / "a.nxs";
+  write_frames(path, plan, 0, 20);
+  const auto sums = [&](const std::string& name) {
+    return samples::read_all<std::int64_t>(path, (kSums + name).c_str());
+  };
+  const auto signal = sums("signal"), variance = sums("variance"), count = sums("count");
+  const auto normalization = sums("normalization"), dark = sums("dark");
+  const auto missing_n = sums("missing_normalization"), missing_d = sums("missing_dark"),
+             missing_c = sums("missing_count");
+  const auto fraction = samples::read_all<std::int32_t>(path, "/entry/reduction/accumulators/fraction_bits");
+  const auto intensity = samples::read_all<double>(path, "/entry/data/I");
+  const auto errors = samples::read_all<double>(path, "/entry/data/I_errors");
+  for (std::size_t i = 0; i < 20; ++i) {
+    for (std::size_t b = 0; b < 6; ++b) {
+      const std::size_t at = i * 6 + b;
+      if (samples::is_bad(i) || count[b] - missing_c[at] == 0) {
+        EXPECT_TRUE(std::isnan(intensity[at])) << i << " " << b;
+        continue;
+      }
+      const double norm = std::ldexp(static_cast<double>(normalization[b] - missing_n[at]), -(4 + 3)) * 2;
+      const double s = std::ldexp(static_cast<double>(signal[at]), -(4 + fraction[i]));
+      const double d = std::ldexp(static_cast<double>(dark[b] - missing_d[at]), -(4 + 2));
+      EXPECT_EQ(intensity[at], (s - d) / norm) << i << " " << b;
+      EXPECT_EQ(errors[at], std::sqrt(std::ldexp(static_cast<double>(variance[at]), -4)) / norm)
+          << i << " " << b;
+    }
+  }
+  EXPECT_EQ(samples::read_all<std::uint64_t>(path, "/entry/reduction/accumulators/invalid_pixels")[4], 3u);
+}
+
+TEST(NexusSink, MissingPixelsTakeNoRoomWhereThereAreNone) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  write_frames(folder / "none.nxs", plan, 0, 4);
+  write_frames(folder / "some.nxs", plan, 0, 5);
+  Extent none, some;
+  samples::read_all<std::int64_t>(folder / "none.nxs", "/entry/reduction/accumulators/missing_count", &none);
+  const auto values = samples::read_all<std::int64_t>(folder / "some.nxs",
+                                                      "/entry/reduction/accumulators/missing_count", &some);
+  EXPECT_EQ(none.size, (std::vector<hsize_t>{4, 6}));
+  EXPECT_EQ(none.stored_bytes, 0u);
+  EXPECT_GT(some.stored_bytes, 0u);
+  EXPECT_EQ(values[4 * 6 + 1], 8);
+  EXPECT_EQ(values[3 * 6 + 1], 0);
+}
+
+TEST(NexusSink, WritesNoErrorsWithoutAnErrorModel) {
+  const Folder folder;
+  write_frames(folder / "a.nxs", samples::make_plan(6, false), 0, 3);
+  const Hdf5Scope scope;
+  const Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  EXPECT_FALSE(has_object(file.get(), "/entry/data/I_errors"));
+  EXPECT_FALSE(has_object(file.get(), "/entry/reduction/accumulators/variance"));
+  EXPECT_FALSE(has_object(file.get(), "/entry/reduction/accumulators/dark"));
+  EXPECT_TRUE(has_object(file.get(), "/entry/data/I"));
+}
+
+TEST(NexusSink, KeepsEveryOptionThePoniAndThePlan) {
+  const Folder folder;
+  write_frames(folder / "a.nxs", samples::make_plan(), 0, 1);
+  const Hdf5Scope scope;
+  const Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  const std::string input = "/entry/reduction/input/";
+  EXPECT_EQ(read_text(file.get(), input + "unit"), "2th_deg");
+  EXPECT_EQ(read_text(file.get(), input + "error-model"), "poisson");
+  EXPECT_EQ(read_text(file.get(), input + "poni_option"), "a.poni");
+  EXPECT_EQ(read_text(file.get(), input + "poni"), samples::make_run().poni_text);
+  EXPECT_EQ(read_text(file.get(), input + "configuration"), "{\"bins\": 6}");
+  EXPECT_EQ(read_text(file.get(), input + "plan_hash"), samples::make_plan()->hash);
+  EXPECT_EQ(read_text(file.get(), "/entry/reduction/version"), "1.2.3");
+}
+
+TEST(NexusSink, LeavesTheWavelengthOutWhereItIsUnknown) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  plan->geometry.wavelength.reset();
+  write_frames(folder / "a.nxs", plan, 0, 1);
+  const Hdf5Scope scope;
+  const Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  EXPECT_FALSE(has_object(file.get(), "/entry/instrument/monochromator"));
+  EXPECT_TRUE(has_object(file.get(), "/entry/instrument/source"));
+}
+
+TEST(NexusSink, AnEmptyScanIsAReadableFile) {
+  const Folder folder;
+  open_nexus(folder / "a.nxs", samples::make_plan(), samples::make_run(), IfExists::kRefuse)->close();
+  EXPECT_EQ(samples::check_frames(folder / "a.nxs", *samples::make_plan()), 0u);
+}
+
+TEST(NexusSink, ASmallScanMakesASmallFile) {
+  const Folder folder;
+  RunDescription run = samples::make_run();
+  run.expected_frames = 1;
+  write_frames(folder / "a.nxs", samples::make_plan(1000), 0, 1, IfExists::kRefuse, run);
+  EXPECT_LT(std::filesystem::file_size(folder / "a.nxs"), 150'000u);
+}
+
+TEST(NexusSink, MoreFramesThanExpectedAreNoProblem) {
+  const Folder folder;
+  RunDescription run = samples::make_run();
+  run.expected_frames = 2;
+  write_frames(folder / "a.nxs", samples::make_plan(), 0, 25, IfExists::kRefuse, run);
+  EXPECT_EQ(samples::check_frames(folder / "a.nxs", *samples::make_plan()), 25u);
+}
+
+TEST(NexusSink, RefusesAnExistingFileAndLeavesIt) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  write_frames(folder / "a.nxs", plan, 0, 3);
+  const std::string before = samples::read_file(folder / "a.nxs");
+  EXPECT_THAT(message_of([&] { write_frames(folder / "a.nxs", plan, 0, 1); }),
+              HasSubstr("use --overwrite or --append"));
+  EXPECT_EQ(samples::read_file(folder / "a.nxs"), before);
+}
+
+TEST(NexusSink, OverwriteReplacesAnOutput) {
+  const Folder folder;
+  write_frames(folder / "a.nxs", samples::make_plan(6), 0, 30);
+  write_frames(folder / "a.nxs", samples::make_plan(9), 0, 3, IfExists::kOverwrite);
+  EXPECT_EQ(samples::check_frames(folder / "a.nxs", *samples::make_plan(9)), 3u);
+}
+
+TEST(NexusSink, OverwriteAndAppendNeverTouchAFileThatIsNotHdf5) {
+  const Folder folder;
+  std::ofstream(folder / "thesis.nxs") << "not an HDF5 file";
+  for (const IfExists how : {IfExists::kOverwrite, IfExists::kAppend}) {
+    EXPECT_THAT(message_of([&] { write_frames(folder / "thesis.nxs", samples::make_plan(), 0, 1, how); }),
+                HasSubstr("is not an HDF5 file"));
+    EXPECT_EQ(samples::read_file(folder / "thesis.nxs"), "not an HDF5 file");
+  }
+}
+
+TEST(NexusSink, AppendContinuesTheNumbersOfTheFrames) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  write_frames(folder / "a.nxs", plan, 0, 7, IfExists::kAppend);
+  {
+    const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kAppend);
+    auto frames = samples::make_frames(*plan, 7, 5);
+    for (std::size_t i = 0; i < frames.size(); ++i) frames[i].index = i;  // as a new run counts
+    sink->append(frames);
+    sink->close();
+  }
+  EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), 12u);
+  const auto index = samples::read_all<std::uint64_t>(folder / "a.nxs", "/entry/frames/frame_index");
+  for (std::size_t i = 0; i < index.size(); ++i) EXPECT_EQ(index[i], i);
+}
+
+TEST(NexusSink, AppendSaysWhatDiffers) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  write_frames(folder / "a.nxs", plan, 0, 3);
+  const std::string before = samples::read_file(folder / "a.nxs");
+  const auto other = samples::make_plan();
+  other->hash = std::string(64, 'f');
+  EXPECT_THAT(message_of([&] { write_frames(folder / "a.nxs", other, 0, 1, IfExists::kAppend); }),
+              HasSubstr("was made with another plan"));
+  EXPECT_THAT(
+      message_of([&] { write_frames(folder / "a.nxs", samples::make_plan(7), 0, 1, IfExists::kAppend); }),
+      HasSubstr("has patterns of 6 bins, this run makes 7"));
+  const hid_t file = H5Fcreate((folder / "foreign.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  H5Fclose(file);
+  EXPECT_THAT(message_of([&] { write_frames(folder / "foreign.h5", plan, 0, 1, IfExists::kAppend); }),
+              HasSubstr("is not an output of annulus"));
+  EXPECT_EQ(samples::read_file(folder / "a.nxs"), before);
+}
+
+TEST(NexusSink, NamesTheFolderThatDoesNotExist) {
+  const Folder folder;
+  EXPECT_THAT(message_of([&] { write_frames(folder / "no/such/a.nxs", samples::make_plan(), 0, 1); }),
+              HasSubstr("no/such does not exist"));
+  EXPECT_THAT(message_of([&] { write_frames(folder.path(), samples::make_plan(), 0, 1); }),
+              HasSubstr("is a folder"));
+}
+
+TEST(NexusSink, SourceNamesGrowWithTheLongestAndLoseTheirHeadBeyond) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  RunDescription run = samples::make_run();
+  run.longest_source_name = 300;
+  auto frames = samples::make_frames(*plan, 0, 2);
+  frames[0].source = std::string(299, 'x') + "y";
+  frames[1].source = "START" + std::string(400, 'x') + "END";
+  const auto sink = open_nexus(folder / "a.nxs", plan, run, IfExists::kRefuse);
+  sink->append(frames);
+  sink->close();
+  const auto sources = samples::read_texts(folder / "a.nxs", "/entry/frames/source");
+  EXPECT_EQ(sources[0], frames[0].source);
+  EXPECT_EQ(sources[1].size(), 320u);  // 300, rounded up to 64
+  EXPECT_EQ(sources[1].substr(0, 4), "...x");
+  EXPECT_EQ(sources[1].substr(316), "xEND");
+}
+
+TEST(NexusSink, AFrameOfAnotherPlanIsRefusedAndHarmsNothing) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
+  sink->append(samples::make_frames(*plan, 0, 2));
+  auto wrong = samples::make_frames(*plan, 2, 1);
+  wrong[0].pattern.intensity.pop_back();
+  EXPECT_THAT(message_of([&] { sink->append(wrong); }), HasSubstr("does not have the 6 bins"));
+  auto torn = samples::make_frames(*plan, 2, 1);
+  torn[0].fault = "bad, and yet with numbers";
+  EXPECT_THAT(message_of([&] { sink->append(torn); }), HasSubstr("does not have the 6 bins"));
+  sink->append(samples::make_frames(*plan, 2, 3));
+  sink->close();
+  EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), 5u);
+}
+
+TEST(NexusSink, CloseMayBeCalledTwiceAndNothingFollowsIt) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
+  sink->close();
+  sink->close();
+  EXPECT_THAT(message_of([&] { sink->append(samples::make_frames(*plan, 0, 1)); }),
+              HasSubstr("closed already"));
+}
+
+TEST(NexusSink, TheDestructorStoresWhatWasAppended) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse)
+      ->append(samples::make_frames(*plan, 0, 9));
+  EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), 9u);
+}
+
+}  // namespace
+}  // namespace annulus

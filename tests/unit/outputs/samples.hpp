@@ -1,0 +1,221 @@
+// A small plan, frames whose numbers are known in closed form, a folder that disappears, and a plain reader.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <hdf5.h>
+#include <unistd.h>
+#include <annulus/outputs/sink.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace annulus::samples {
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "annulus-outputs-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create a temporary folder");
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Weights of 2^4, normalisation of 2^3 and dark of 2^2; bin b has normalisation b (bin 0 is empty).
+inline std::shared_ptr<Plan> make_plan(std::uint32_t bins = 6, bool with_errors = true,
+                                       bool with_dark = false) {
+  auto plan = std::make_shared<Plan>();
+  plan->options.bins = bins;
+  plan->options.unit = Unit::kTwoThetaDeg;
+  plan->options.error_model = with_errors ? ErrorModel::kPoisson : ErrorModel::kNone;
+  plan->options.polarization = 0.95;
+  plan->options.normalization_factor = 2;
+  plan->geometry.distance = 0.25;
+  plan->geometry.wavelength = 1e-10;
+  plan->geometry.detector.name = "Pilatus100k";
+  plan->geometry.detector.pixel1 = 172e-6;
+  plan->geometry.detector.pixel2 = 173e-6;
+  plan->weight_bits = 4;
+  plan->normalization_bits = 3;
+  plan->dark_bits = 2;
+  plan->hash = std::string(60, 'a') + (with_errors ? "1" : "0") + (with_dark ? "1" : "0") + "00";
+  for (std::uint32_t bin = 0; bin < bins; ++bin) {
+    plan->axis.push_back(1.5 + bin);
+    plan->edges.push_back(1.0 + bin);
+    plan->totals.count.push_back(std::int64_t{bin} << 4);
+    plan->totals.normalization.push_back(std::int64_t{bin} << 7);
+    if (with_dark) plan->totals.dark.push_back(std::int64_t{bin} << 6);
+  }
+  plan->edges.push_back(1.0 + bins);
+  return plan;
+}
+
+inline bool is_bad(std::uint64_t index) { return index % 11 == 5; }
+inline bool lacks_pixels(std::uint64_t index) { return index % 13 == 4; }
+inline std::string source_of(std::uint64_t index) { return "/data/scan_" + std::to_string(index) + ".cbf"; }
+
+// Bin b of frame i counts 4 * (i + b) photons of variance 4 * (i + 1)^2, over b * 2 of normalisation, or one
+// pixel less where pixels are missing. So I and sigma follow without the library.
+inline double expected_intensity(std::uint64_t index, std::uint32_t bin, bool with_dark = false) {
+  if (is_bad(index) || bin == 0) return std::numeric_limits<double>::quiet_NaN();
+  const double pixels = bin - (lacks_pixels(index) ? 0.5 : 0.0);
+  const double counts = 4.0 * static_cast<double>(index + bin) - (with_dark ? pixels : 0);
+  return counts / (2 * pixels);
+}
+
+inline double expected_error(std::uint64_t index, std::uint32_t bin) {
+  if (is_bad(index) || bin == 0) return std::numeric_limits<double>::quiet_NaN();
+  const double pixels = bin - (lacks_pixels(index) ? 0.5 : 0.0);
+  return 2.0 * static_cast<double>(index + 1) / (2 * pixels);
+}
+
+inline ReducedFrame make_frame(const Plan& plan, std::uint64_t index) {
+  ReducedFrame frame;
+  frame.index = index;
+  frame.source = source_of(index);
+  frame.frame_in_source = index % 3;
+  if (is_bad(index)) {
+    frame.fault = "the file is truncated";
+    return frame;
+  }
+  Accumulators& sums = frame.accumulators;
+  const auto i = static_cast<std::int64_t>(index);
+  for (std::uint32_t bin = 0; bin < plan.bins(); ++bin) {
+    sums.signal.push_back((4 * (i + bin)) << 4);
+    frame.pattern.intensity.push_back(expected_intensity(index, bin, !plan.totals.dark.empty()));
+    if (plan.has_variance()) {
+      sums.variance.push_back((4 * (i + 1) * (i + 1)) << 4);
+      frame.pattern.error.push_back(expected_error(index, bin));
+    }
+    if (!lacks_pixels(index)) continue;
+    sums.missing_count.push_back(bin == 0 ? 0 : 8);
+    sums.missing_normalization.push_back(bin == 0 ? 0 : 64);
+    if (!plan.totals.dark.empty()) sums.missing_dark.push_back(bin == 0 ? 0 : 32);
+  }
+  sums.invalid_pixels = lacks_pixels(index) ? 3 : 0;
+  return frame;
+}
+
+inline std::vector<ReducedFrame> make_frames(const Plan& plan, std::uint64_t first, std::uint64_t count) {
+  std::vector<ReducedFrame> frames;
+  for (std::uint64_t i = first; i < first + count; ++i) frames.push_back(make_frame(plan, i));
+  return frames;
+}
+
+inline RunDescription make_run() {
+  RunDescription run;
+  run.program_version = "1.2.3";
+  run.backend = "cpu";
+  run.options = {{"unit", "2th_deg"}, {"bins", "6"}, {"poni", "a.poni"}, {"error-model", "poisson"}};
+  run.poni_text = "poni_version: 2\nDistance: 0.25\n";
+  run.config_json = "{\"bins\": 6}";
+  return run;
+}
+
+template <typename T>
+hid_t native_type() {
+  if constexpr (std::is_same_v<T, double>) return H5T_NATIVE_DOUBLE;
+  if constexpr (std::is_same_v<T, std::int64_t>) return H5T_NATIVE_INT64;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return H5T_NATIVE_UINT64;
+  if constexpr (std::is_same_v<T, std::int32_t>) return H5T_NATIVE_INT32;
+  return H5T_NATIVE_UINT8;
+}
+
+struct Extent {
+  std::vector<hsize_t> size;
+  hsize_t stored_bytes = 0;
+};
+
+// A dataset, read with nothing but HDF5's own calls and its default driver.
+template <typename T>
+std::vector<T> read_all(const std::filesystem::path& path, const char* dataset, Extent* extent = nullptr) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  EXPECT_GE(file, 0) << path << " does not open";
+  if (file < 0) return {};
+  const hid_t id = H5Dopen2(file, dataset, H5P_DEFAULT);
+  EXPECT_GE(id, 0) << dataset;
+  const hid_t space = H5Dget_space(id);
+  std::vector<T> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  EXPECT_GE(H5Dread(id, native_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0) << dataset;
+  if (extent != nullptr) {
+    extent->size.resize(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
+    H5Sget_simple_extent_dims(space, extent->size.data(), nullptr);
+    extent->stored_bytes = H5Dget_storage_size(id);
+  }
+  H5Sclose(space);
+  H5Dclose(id);
+  H5Fclose(file);
+  return values;
+}
+
+// Texts of fixed length.
+inline std::vector<std::string> read_texts(const std::filesystem::path& path, const char* dataset) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t id = H5Dopen2(file, dataset, H5P_DEFAULT);
+  const hid_t type = H5Dget_type(id);
+  const hid_t space = H5Dget_space(id);
+  const std::size_t length = H5Tget_size(type);
+  const auto count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space));
+  std::vector<char> bytes(count * length + 1);
+  EXPECT_GE(H5Dread(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), 0);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < count; ++i) {
+    texts.emplace_back(bytes.data() + i * length, strnlen(bytes.data() + i * length, length));
+  }
+  H5Sclose(space);
+  H5Tclose(type);
+  H5Dclose(id);
+  H5Fclose(file);
+  return texts;
+}
+
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+inline bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// The number of frames in the file, all of which must be those that make_frame makes.
+inline std::uint64_t check_frames(const std::filesystem::path& path, const Plan& plan) {
+  Extent extent;
+  const auto status = read_all<std::uint8_t>(path, "/entry/frames/status");
+  const auto intensity = read_all<double>(path, "/entry/data/I", &extent);
+  const auto sources = read_texts(path, "/entry/frames/source");
+  const auto faults = read_texts(path, "/entry/frames/fault");
+  EXPECT_EQ(extent.size, (std::vector<hsize_t>{status.size(), plan.bins()}));
+  EXPECT_EQ(sources.size(), status.size());
+  EXPECT_EQ(faults.size(), status.size());
+  EXPECT_EQ(read_all<std::int64_t>(path, "/entry/reduction/accumulators/signal").size(), intensity.size());
+  for (std::size_t i = 0; i < status.size(); ++i) {
+    EXPECT_EQ(status[i], is_bad(i) ? 1 : 0) << "frame " << i;
+    EXPECT_EQ(sources[i], source_of(i)) << "frame " << i;
+    EXPECT_EQ(faults[i].empty(), !is_bad(i)) << "frame " << i;
+    for (std::uint32_t bin = 0; bin < plan.bins(); ++bin) {
+      const double got = intensity[i * plan.bins() + bin];
+      if (same(got, expected_intensity(i, bin))) continue;
+      ADD_FAILURE() << "frame " << i << " bin " << bin << ": expected " << expected_intensity(i, bin)
+                    << ", got " << got;
+      return status.size();
+    }
+  }
+  return status.size();
+}
+
+}  // namespace annulus::samples

@@ -1,0 +1,200 @@
+#include "samples.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <annulus/core/error.hpp>
+#include <annulus/outputs/sink.hpp>
+
+#include <csignal>
+#include <cstdlib>
+#include <set>
+
+namespace annulus {
+namespace {
+
+using samples::Folder;
+using testing::HasSubstr;
+
+std::string message_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kOutput) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+void write_single(const std::filesystem::path& path, std::uint64_t index,
+                  IfExists if_exists = IfExists::kRefuse, std::shared_ptr<Plan> plan = samples::make_plan()) {
+  const auto sink = open_xy(path, plan, samples::make_run(), if_exists, true);
+  sink->append(samples::make_frames(*plan, index, 1));
+  sink->close();
+}
+
+// The numbers of a file, row by row, as strtod reads them.
+std::vector<std::vector<double>> rows_of(const std::filesystem::path& path) {
+  std::vector<std::vector<double>> rows;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::vector<double> row;
+    const char* at = line.c_str();
+    for (char* end = nullptr;; at = end) {
+      const double value = std::strtod(at, &end);
+      if (end == at) break;
+      row.push_back(value);
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::set<std::string> names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.insert(entry.path().filename().string());
+  return names;
+}
+
+TEST(XySink, NumbersReadBackExactly) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  write_single(folder / "a.xy", 3);
+  const auto rows = rows_of(folder / "a.xy");
+  ASSERT_EQ(rows.size(), 6u);
+  for (std::uint32_t bin = 0; bin < 6; ++bin) {
+    ASSERT_EQ(rows[bin].size(), 3u);
+    EXPECT_EQ(rows[bin][0], plan->axis[bin]);
+    EXPECT_TRUE(samples::same(rows[bin][1], samples::expected_intensity(3, bin))) << rows[bin][1];
+    EXPECT_TRUE(samples::same(rows[bin][2], samples::expected_error(3, bin)));
+  }
+  EXPECT_THAT(samples::read_file(folder / "a.xy"), testing::Not(HasSubstr("-nan")));
+}
+
+TEST(XySink, LeavesTheErrorColumnOutWithoutErrorModel) {
+  const Folder folder;
+  write_single(folder / "a.xy", 3, IfExists::kRefuse, samples::make_plan(6, false));
+  for (const auto& row : rows_of(folder / "a.xy")) EXPECT_EQ(row.size(), 2u);
+}
+
+TEST(XySink, TheHeaderTellsWhereTheNumbersComeFrom) {
+  const Folder folder;
+  write_single(folder / "a.xy", 3);
+  const std::string text = samples::read_file(folder / "a.xy");
+  for (const char* line : {"# annulus 1.2.3\n", "# unit: 2th_deg\n", "# option error-model: poisson\n",
+                           "# poni | Distance: 0.25\n", "# source: /data/scan_3.cbf\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(text, HasSubstr("# plan: " + samples::make_plan()->hash));
+}
+
+TEST(XySink, NothingInTheHeaderCanPassForData) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  auto frames = samples::make_frames(*plan, 3, 1);
+  frames[0].source = "evil\n1 2 3\r4 5 6";
+  const auto sink = open_xy(folder / "a.xy", plan, samples::make_run(), IfExists::kRefuse, true);
+  sink->append(frames);
+  EXPECT_EQ(rows_of(folder / "a.xy").size(), 6u);
+}
+
+TEST(XySink, ABadFrameIsAllNanAndSaysWhy) {
+  const Folder folder;
+  write_single(folder / "a.xy", 5);
+  EXPECT_THAT(samples::read_file(folder / "a.xy"), HasSubstr("# bad frame: the file is truncated\n"));
+  const auto rows = rows_of(folder / "a.xy");
+  ASSERT_EQ(rows.size(), 6u);
+  for (const auto& row : rows) EXPECT_TRUE(std::isnan(row[1]) && std::isnan(row[2]));
+}
+
+TEST(XySink, AFolderGetsOneFileAFrameAndNoTwoOfOneName) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  auto frames = samples::make_frames(*plan, 0, 5);
+  frames[0].source = "/a/img.cbf", frames[0].frame_in_source = 0;
+  frames[1].source = "/b/img.cbf", frames[1].frame_in_source = 0;
+  frames[2].source = "/b/scan.h5::/entry/data", frames[2].frame_in_source = 0;
+  frames[3].source = "/b/scan.h5::/entry/data", frames[3].frame_in_source = 12;
+  frames[4].source = "/b/.hidden", frames[4].frame_in_source = 0;
+  const auto sink = open_xy(folder / "out", plan, samples::make_run(), IfExists::kRefuse, false);
+  sink->append(frames);
+  sink->close();
+  EXPECT_EQ(names_in(folder / "out"), (std::set<std::string>{"img.xy", "img-2.xy", "scan_00000.xy",
+                                                             "scan_00012.xy", "frame.hidden.xy"}));
+  EXPECT_THAT(samples::read_file(folder / "out" / "img-2.xy"), HasSubstr("# source: /b/img.cbf\n"));
+}
+
+TEST(XySink, RefuseOverwriteAndAppendMeanWhatTheySayForFolders) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const auto write = [&](std::uint64_t index, IfExists how) {
+    auto frames = samples::make_frames(*plan, index, 1);
+    frames[0].source = "img.cbf";
+    frames[0].frame_in_source = 0;
+    open_xy(folder / "out", plan, samples::make_run(), how, false)->append(frames);
+  };
+  write(1, IfExists::kRefuse);
+  EXPECT_THAT(message_of([&] { write(2, IfExists::kRefuse); }), HasSubstr("--overwrite or --append"));
+  write(2, IfExists::kAppend);
+  EXPECT_EQ(names_in(folder / "out"), (std::set<std::string>{"img.xy", "img-2.xy"}));
+  EXPECT_EQ(rows_of(folder / "out" / "img.xy")[1][1], samples::expected_intensity(1, 1));
+  write(3, IfExists::kOverwrite);
+  EXPECT_EQ(names_in(folder / "out"), (std::set<std::string>{"img.xy", "img-2.xy"}));
+  EXPECT_EQ(rows_of(folder / "out" / "img.xy")[1][1], samples::expected_intensity(3, 1));
+}
+
+TEST(XySink, NeverReplacesAFileOfSomebodyElse) {
+  const Folder folder;
+  std::ofstream(folder / "img.xy") << "1 2\n3 4\n";
+  EXPECT_THAT(message_of([&] { write_single(folder / "img.xy", 1, IfExists::kOverwrite); }),
+              HasSubstr("not written by annulus"));
+  EXPECT_THAT(message_of([&] { write_single(folder / "img.xy", 1); }), HasSubstr("exists already"));
+  const auto plan = samples::make_plan();
+  auto frames = samples::make_frames(*plan, 0, 1);
+  frames[0].source = "img.cbf";
+  const auto sink = open_xy(folder.path(), plan, samples::make_run(), IfExists::kOverwrite, false);
+  EXPECT_THAT(message_of([&] { sink->append(frames); }), HasSubstr("not written by annulus"));
+  EXPECT_EQ(samples::read_file(folder / "img.xy"), "1 2\n3 4\n");
+}
+
+TEST(XySink, ASingleFileTakesOneFrameAndNoMore) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  write_single(folder / "a.xy", 1);
+  write_single(folder / "a.xy", 2, IfExists::kOverwrite);
+  EXPECT_THAT(message_of([&] { write_single(folder / "a.xy", 3, IfExists::kAppend); }),
+              HasSubstr("holds one frame"));
+  EXPECT_EQ(rows_of(folder / "a.xy")[1][1], samples::expected_intensity(2, 1));
+  const auto sink = open_xy(folder / "b.xy", plan, samples::make_run(), IfExists::kRefuse, true);
+  EXPECT_THAT(message_of([&] { sink->append(samples::make_frames(*plan, 0, 2)); }),
+              HasSubstr("holds one frame"));
+  EXPECT_THAT(message_of([&] { write_single(folder / "no/a.xy", 1); }), HasSubstr("does not exist"));
+}
+
+TEST(XySink, AFullDiskLeavesNoHalfFile) {
+  const Folder folder;
+  const auto plan = samples::make_plan(2000);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit size{50'000, 50'000};
+    setrlimit(RLIMIT_FSIZE, &size);
+    try {
+      open_xy(folder / "out", plan, samples::make_run(), IfExists::kRefuse, false)
+          ->append(samples::make_frames(*plan, 0, 1));
+    } catch (const Error& error) {
+      _exit(std::string(error.what()).find("File too large") != std::string::npos ? 0 : 2);
+    }
+    _exit(1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(names_in(folder / "out"), std::set<std::string>{});
+}
+
+}  // namespace
+}  // namespace annulus

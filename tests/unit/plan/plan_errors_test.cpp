@@ -1,0 +1,116 @@
+// Every option that cannot be honoured is refused with a message that says where and what to do.
+#include <annulus/core/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "plan_fixtures.hpp"
+
+namespace annulus::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+struct Request {
+  Shape shape{20, 20};
+  Geometry geometry = small_geometry(shape);
+  IntegrationOptions options;
+  PixelMaps maps;
+  FrameProperties frames{"frame.cbf", Shape{20, 20}};
+};
+
+std::string message_of(const Request& request, ErrorKind kind) {
+  try {
+    build_plan(request.geometry, request.options, request.maps, request.frames);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(PlanErrors, ZeroBins) {
+  Request request;
+  request.options.bins = 0;
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), AllOf(HasSubstr("--npt"), HasSubstr("0 bins")));
+}
+
+TEST(PlanErrors, QWithoutWavelength) {
+  Request request;
+  request.geometry.wavelength.reset();
+  request.options.unit = Unit::kQPerA;
+  EXPECT_THAT(message_of(request, ErrorKind::kGeometry), AllOf(HasSubstr("wavelength"), HasSubstr("q_A^-1")));
+}
+
+TEST(PlanErrors, FrameOfAnotherShapeThanTheDetector) {
+  Request request;
+  request.geometry.detector.shape = Shape{30, 20};
+  EXPECT_THAT(message_of(request, ErrorKind::kInput), AllOf(HasSubstr("frame.cbf"), HasSubstr("20 x 20"), HasSubstr("30 x 20")));
+}
+
+TEST(PlanErrors, MapsOfAnotherShape) {
+  Request request;
+  request.maps.mask = Mask{{10, 20}, std::vector<std::uint8_t>(200)};
+  EXPECT_THAT(message_of(request, ErrorKind::kInput), AllOf(HasSubstr("mask"), HasSubstr("10 x 20")));
+  request.maps.mask.reset();
+  request.maps.dark = Image<double>{{20, 21}, std::vector<double>(420)};
+  EXPECT_THAT(message_of(request, ErrorKind::kInput), AllOf(HasSubstr("dark"), HasSubstr("20 x 21")));
+  request.maps.dark.reset();
+  request.maps.flat = Image<double>{{1, 400}, std::vector<double>(400)};
+  EXPECT_THAT(message_of(request, ErrorKind::kInput), HasSubstr("flat"));
+}
+
+TEST(PlanErrors, EverythingMasked) {
+  Request request;
+  request.maps.mask = Mask{request.shape, std::vector<std::uint8_t>(400, 1)};
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("every pixel is masked"));
+}
+
+TEST(PlanErrors, RangesThatMissTheDetectorOrAreEmpty) {
+  Request request;
+  request.options.radial_range = Range{100, 120};
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("no pixel"));
+  request.options.radial_range = Range{3, 2};
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("--radial-range"));
+  request.options.radial_range = Range{0, std::numeric_limits<double>::infinity()};
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("--radial-range"));
+}
+
+TEST(PlanErrors, FactorsOutOfBounds) {
+  Request request;
+  request.options.polarization = 1.5;
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("--polarization"));
+  request.options.polarization.reset();
+  request.options.normalization_factor = 0;
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("--normalization-factor"));
+}
+
+TEST(PlanErrors, SumsThatCannotFitNameTheBinAndTheLimit) {
+  Request request;
+  request.shape = request.frames.shape = Shape{2100, 2100};
+  request.geometry = small_geometry(request.shape);
+  request.frames.type = PixelType::kU32;
+  request.options.bins = 1;
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan),
+              AllOf(HasSubstr("bin 0"), HasSubstr("4410000"), HasSubstr("4294967295"), HasSubstr("--max-count")));
+  request.options.max_count = 1000000;
+  EXPECT_EQ(message_of(request, ErrorKind::kPlan), "no error");
+}
+
+TEST(Plan, PixelsWithoutAFlatOrADarkContributeToNothing) {
+  Request request;
+  request.maps.flat = Image<double>{request.shape, std::vector<double>(400, 1.0)};
+  request.maps.dark = Image<double>{request.shape, std::vector<double>(400, 0.0)};
+  request.maps.flat->pixels[7] = 0;
+  request.maps.flat->pixels[8] = std::numeric_limits<double>::quiet_NaN();
+  request.maps.dark->pixels[9] = std::numeric_limits<double>::infinity();
+  const Plan plan = build_plan(request.geometry, request.options, request.maps, request.frames);
+  for (const std::size_t pixel : {7, 8, 9}) EXPECT_EQ(plan.matrix.first[pixel], plan.matrix.first[pixel + 1]);
+  EXPECT_EQ(pixels_in_use(plan), 397u);
+}
+
+}  // namespace
+}  // namespace annulus::testing
