@@ -29,7 +29,7 @@ inline CLI::Option* bind_range(CLI::App& command, const OptionInfo& info, std::o
   return command
       .add_option_function<std::vector<double>>(
           info.flags, [&field](const std::vector<double>& ends) { field = Range{ends[0], ends[1]}; }, info.help)
-      ->expected(2);
+      ->expected(2)->allow_extra_args(false);
 }
 
 // Binds one field, whatever its type; what the user does not name keeps its value.
@@ -47,7 +47,7 @@ struct OptionBinder {
     group(info, command.add_flag(info.flags, field, info.help));
   }
   void operator()(const OptionInfo& info, std::vector<std::uint32_t>& field) const {
-    group(info, command.add_option(info.flags, field, info.help)->expected(2));
+    group(info, command.add_option(info.flags, field, info.help)->expected(2)->allow_extra_args(false));
   }
   void operator()(const OptionInfo& info, std::vector<std::string>& field) const {
     group(info, command.add_option(info.flags, field, info.help));

@@ -54,7 +54,7 @@ Command add_plot(CLI::App& program) {
   command->add_option("--frame", state->options.frames, "Frames to draw, from 0 (default: their mean)");
   command->add_option("--scale", state->options.scale, "linear, sqrt or log")
       ->transform(CLI::CheckedTransformer(kScales));
-  command->add_option("--radial-range", state->radial_range, "Part of the axis to show")->expected(2);
+  command->add_option("--radial-range", state->radial_range, "Part of the axis to show")->expected(2)->allow_extra_args(false);
   command->add_option("--title", state->options.title, "Title (default: the source)");
   command->add_option("--width", state->options.width, "Pixels")->capture_default_str();
   command->add_option("--height", state->options.height, "Pixels")->capture_default_str();

@@ -51,7 +51,7 @@ std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptio
   if (looks_like_edf(head)) return open_edf(std::move(file));
   if (options.raw_shape) return open_raw(std::move(file), options);
   throw input_error(parts.path, "the format is not recognised",
-                    "known are CBF, EDF, TIFF, NPY and HDF5; files without a header need their shape");
+                    "known are CBF, EDF, TIFF, NPY and HDF5; files without a header need --raw-shape");
 }
 
 Image<double> read_image(const std::string& url, const OpenOptions& options) {

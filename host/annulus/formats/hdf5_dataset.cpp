@@ -72,7 +72,7 @@ Hdf5Dataset::Hdf5Dataset(hid_t file, const std::string& file_path, const std::st
       throw hdf5_error(url_, "the chunks cannot be read", kCopyAgain);
     }
   }
-  check_filters(properties.get());
+  read_filters(properties.get());
   if (layout == H5D_VIRTUAL) check_virtual_sources(properties.get(), file_path);
   if (layout == H5D_CONTIGUOUS && H5Dget_storage_size(dataset_.get()) == 0) {
     throw input_error(url_, "no pixel was ever written to this dataset", "wait until the file is written");
@@ -87,6 +87,7 @@ void Hdf5Dataset::read_type() {
   if (kind == H5T_INTEGER) sign = H5Tget_sign(type.get());
   // h5py stores booleans as an enumeration of int8.
   const std::size_t size = H5Tget_size(type.get());
+  stored_element_ = size;
   if (kind == H5T_ENUM && size == 1) kind = H5T_INTEGER;
   if (kind == H5T_INTEGER || kind == H5T_BITFIELD) {
     const bool is_signed = sign == H5T_SGN_2;
@@ -139,17 +140,22 @@ void Hdf5Dataset::read_shape() {
   if (frames_ == 0) throw input_error(url_, "the stack holds no frames", "wait until the file is written");
 }
 
-void Hdf5Dataset::check_filters(hid_t properties) const {
+void Hdf5Dataset::read_filters(hid_t properties) {
   const int filters = H5Pget_nfilters(properties);
   for (int i = 0; i < filters; ++i) {
     unsigned flags = 0, config = 0;
-    std::size_t values = 0;
+    std::vector<unsigned> values(32);
+    std::size_t count = values.size();
     std::array<char, 64> name{};
-    const H5Z_filter_t id = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags, &values, nullptr,
-                                           name.size(), name.data(), &config);
+    const H5Z_filter_t id = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags, &count,
+                                           values.data(), name.size(), name.data(), &config);
     const htri_t available = id >= 0 ? H5Zfilter_avail(id) : 0;
     H5Eclear2(H5E_DEFAULT);
-    if (available > 0) continue;
+    values.resize(std::min(count, values.size()));
+    if (available > 0) {
+      pipeline_.push_back({id, std::move(values)});
+      continue;
+    }
     const auto known = std::ranges::find(kKnownFilters, id, &KnownFilter::id);
     if (known != std::end(kKnownFilters)) {
       throw input_error(url_, fmt::format("HDF5 filter {} ({}) is not installed", id, known->name),
@@ -184,33 +190,40 @@ void Hdf5Dataset::check_virtual_sources(hid_t properties, const std::string& fil
   }
 }
 
-void Hdf5Dataset::check_written(std::uint64_t i) const {
+// Every chunk of the frame must be there, and worth unpacking.
+void Hdf5Dataset::check_chunks(std::uint64_t i) const {
   if (chunk_.empty()) return;
+  std::uint64_t chunk_bytes = stored_element_;
+  for (const hsize_t side : chunk_) chunk_bytes *= side;
   const auto at = static_cast<std::size_t>(rank_ - 2);
   std::array<hsize_t, 3> offset{};
   if (rank_ == 3) offset[0] = i / chunk_[0] * chunk_[0];
-  hsize_t stored = 0;
-  std::uint64_t chunks = 0;
   for (offset[at] = 0; offset[at] < shape_.rows; offset[at] += chunk_[at]) {
-    for (offset[at + 1] = 0; offset[at + 1] < shape_.cols; offset[at + 1] += chunk_[at + 1], ++chunks) {
+    for (offset[at + 1] = 0; offset[at + 1] < shape_.cols; offset[at + 1] += chunk_[at + 1]) {
       hsize_t size = 0;
-      const bool found = H5Dget_chunk_storage_size(dataset_.get(), offset.data(), &size) >= 0 && size > 0;
-      H5Eclear2(H5E_DEFAULT);
-      if (!found) {
+      if (H5Dget_chunk_storage_size(dataset_.get(), offset.data(), &size) < 0 || size == 0) {
+        H5Eclear2(H5E_DEFAULT);
         throw input_error(url_, fmt::format("frame {} was not, or not wholly, written", i),
                           "wait until the file is written");
       }
-      stored += size;
+      // Unpacking takes memory for the whole chunk, whose size is a claim like any other.
+      check_plausible(url_, chunk_bytes, size);
+      if (pipeline_.empty()) continue;
+      const Buffer stored = allocate(url_, size);
+      std::uint32_t mask = 0;
+      if (H5Dread_chunk(dataset_.get(), H5P_DEFAULT, offset.data(), &mask, stored.bytes.get()) < 0) {
+        throw hdf5_error(url_, fmt::format("frame {} cannot be read", i), kCopyAgain);
+      }
+      if (const auto fault = chunk_fault(pipeline_, mask, stored.view(), chunk_bytes, stored_element_);
+          !fault.empty()) {
+        throw input_error(url_, fmt::format("frame {} is damaged: {}", i, fault), kCopyAgain);
+      }
     }
   }
-  // Decompression takes memory for whole chunks, whose size is a claim too.
-  std::uint64_t chunk_bytes = size_of(type_);
-  for (const hsize_t side : chunk_) chunk_bytes *= side;
-  check_plausible(url_, chunk_bytes * chunks, stored);
 }
 
 Bytes Hdf5Dataset::read(std::uint64_t i) const {
-  check_written(i);
+  check_chunks(i);
   const H5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
   const std::array<hsize_t, 3> start = {i, 0, 0};
   const std::array<hsize_t, 3> count = {1, shape_.rows, shape_.cols};

@@ -4,6 +4,7 @@
 #include <annulus/core/bytes.hpp>
 #include <annulus/core/image.hpp>
 #include <annulus/core/pixel_type.hpp>
+#include <annulus/formats/hdf5_chunk_check.hpp>
 #include <annulus/formats/hdf5_handle.hpp>
 #include <cstdint>
 #include <string>
@@ -28,9 +29,9 @@ class Hdf5Dataset {
  private:
   void read_type();
   void read_shape();
-  void check_filters(hid_t properties) const;
+  void read_filters(hid_t properties);
   void check_virtual_sources(hid_t properties, const std::string& file_path) const;
-  void check_written(std::uint64_t i) const;
+  void check_chunks(std::uint64_t i) const;
 
   std::string url_;
   H5Handle dataset_;
@@ -38,7 +39,9 @@ class Hdf5Dataset {
   Shape shape_;
   std::uint64_t frames_ = 1;
   int rank_ = 0;
-  std::vector<hsize_t> chunk_;  // empty unless chunked
+  std::size_t stored_element_ = 0;  // bytes of an element in the file
+  std::vector<hsize_t> chunk_;      // empty unless chunked
+  std::vector<Hdf5Filter> pipeline_;
 };
 
 }  // namespace annulus

@@ -129,8 +129,8 @@ std::vector<std::string> find_image_datasets(const std::string& where, hid_t fil
   if (survey.images.size() == 1) return survey.images;
   const char* fault =
       survey.images.empty() ? "no dataset of 2 or 3 dimensions" : "more than one dataset could be meant";
-  const std::string list =
-      survey.lines.empty() ? std::string("no array of numbers") : fmt::format("{}", fmt::join(survey.lines, ", "));
+  const std::string list = survey.lines.empty() ? std::string("no array of numbers")
+                                                : fmt::format("{}", fmt::join(survey.lines, ", "));
   throw input_error(
       where,
       fmt::format("{}; the file has {}{}", fault, list, survey.lines.size() == kMaxListed ? ", ..." : ""),

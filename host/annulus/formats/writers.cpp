@@ -72,21 +72,24 @@ std::string one_line(std::string_view text, std::string_view forbidden = "") {
 std::string cif_header(const std::filesystem::path& path, const CbfMetadata& metadata) {
   std::string text = "###CBF: VERSION 1.5, Annulus\r\n\r\n";
   text += fmt::format("data_{}\r\n\r\n", one_line(path.stem().string(), " \"'#;"));
-  text += "_array_data.header_convention \"PILATUS_1.2\"\r\n_array_data.header_contents\r\n;\r\n";
-  if (!metadata.detector.empty()) text += fmt::format("# Detector: {}\r\n", one_line(metadata.detector));
+  std::string lines;
+  if (!metadata.detector.empty()) lines += fmt::format("# Detector: {}\r\n", one_line(metadata.detector));
   if (metadata.pixel_size_x && metadata.pixel_size_y) {
-    text += fmt::format("# Pixel_size {:g}e-6 m x {:g}e-6 m\r\n", *metadata.pixel_size_x * 1e6,
-                        *metadata.pixel_size_y * 1e6);
+    lines += fmt::format("# Pixel_size {:g}e-6 m x {:g}e-6 m\r\n", *metadata.pixel_size_x * 1e6,
+                         *metadata.pixel_size_y * 1e6);
   }
-  if (metadata.exposure_time) text += fmt::format("# Exposure_time {:.7f} s\r\n", *metadata.exposure_time);
-  if (metadata.count_cutoff) text += fmt::format("# Count_cutoff {} counts\r\n", *metadata.count_cutoff);
-  if (metadata.wavelength) text += fmt::format("# Wavelength {:.12g} A\r\n", *metadata.wavelength * 1e10);
-  if (metadata.distance) text += fmt::format("# Detector_distance {:.9g} m\r\n", *metadata.distance);
+  if (metadata.exposure_time) lines += fmt::format("# Exposure_time {:.7f} s\r\n", *metadata.exposure_time);
+  if (metadata.count_cutoff) lines += fmt::format("# Count_cutoff {} counts\r\n", *metadata.count_cutoff);
+  if (metadata.wavelength) lines += fmt::format("# Wavelength {:.12g} A\r\n", *metadata.wavelength * 1e10);
+  if (metadata.distance) lines += fmt::format("# Detector_distance {:.9g} m\r\n", *metadata.distance);
   if (metadata.beam_xy) {
-    text += fmt::format("# Beam_xy ({:.3f}, {:.3f}) pixels\r\n", metadata.beam_xy->first,
-                        metadata.beam_xy->second);
+    lines += fmt::format("# Beam_xy ({:.3f}, {:.3f}) pixels\r\n", metadata.beam_xy->first,
+                         metadata.beam_xy->second);
   }
-  return text + ";\r\n\r\n";
+  // FabIO fails on a header of this convention without lines.
+  if (lines.empty()) return text;
+  text += "_array_data.header_convention \"PILATUS_1.2\"\r\n_array_data.header_contents\r\n;\r\n";
+  return text + lines + ";\r\n\r\n";
 }
 
 template <typename T>

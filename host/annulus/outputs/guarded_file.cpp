@@ -104,10 +104,6 @@ void remember(WriteFault& fault, int error_number) {
 // Network file systems report a full disk or a spent quota as late as here.
 herr_t close_file(H5FD_t* base) {
   GuardedFile* file = &self(base);
-  if ((file->access_flags & H5F_ACC_RDWR) != 0 && fdatasync(file->descriptor) != 0 && errno != EINVAL &&
-      errno != EROFS) {
-    remember(*file->fault, errno);
-  }
   if (::close(file->descriptor) != 0 && errno != EINTR) remember(*file->fault, errno);
   delete file;
   return 0;
@@ -262,6 +258,13 @@ const H5FD_class_t& driver_class() {
 }
 
 }  // namespace
+
+void sync_to_disk(hid_t file, WriteFault& fault) {
+  void* descriptor = nullptr;
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
+  // EINVAL, EROFS: a file system that has nothing to synchronise.
+  if (fdatasync(*static_cast<int*>(descriptor)) != 0 && errno != EINVAL && errno != EROFS) remember(fault, errno);
+}
 
 Handle guarded_access(std::shared_ptr<WriteFault> fault) {
   static hid_t driver = -1;

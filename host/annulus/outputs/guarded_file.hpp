@@ -36,4 +36,7 @@ struct WriteFault {
 // a second writer of this kind (but not against readers).
 Handle guarded_access(std::shared_ptr<WriteFault> fault);
 
+// Waits until what was flushed is on the disk; a failure is remembered in the WriteFault.
+void sync_to_disk(hid_t file, WriteFault& fault);
+
 }  // namespace annulus

@@ -160,6 +160,7 @@ void NexusSink::close() {
   step([&] {
     rows_->resize_all_but_status(written_);  // an append may have ended early
     flush_now();
+    sync_to_disk(file_.get(), *fault_);
     release();
   });
   closed_ = true;

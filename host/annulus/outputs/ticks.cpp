@@ -43,7 +43,7 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted) {
   double step = 10 * power;
   int parts = 5;
   for (const auto& [factor, minor] : {std::pair{1, 5}, std::pair{2, 4}, std::pair{5, 5}}) {
-    if (factor * power < rough * 0.999) continue;
+    if (factor * power < rough * 0.7) continue;
     step = factor * power;
     parts = minor;
     break;
@@ -51,10 +51,13 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted) {
   const double small = step / parts;
   if (!(small > 0) || (high - low) / small > 1000) return ticks;
   const double first = std::ceil(low / small - 1e-6);
-  const double last = std::floor(high / small + 1e-6);
-  for (double k = first; k <= last; ++k) {
-    const bool major = std::fmod(std::abs(k), parts) == 0;
-    ticks.push_back({k * small, major ? label_of(k * small, step) : ""});
+  const auto count = static_cast<int>(std::floor(high / small + 1e-6) - first);
+  // Far from zero the numbers of the ticks are no longer whole in double precision; such axes have none.
+  if (std::abs(first) + count > 1e9) return ticks;
+  for (int i = 0; i <= count; ++i) {
+    const double number = first + i;
+    const bool major = std::fmod(std::abs(number), parts) == 0;
+    ticks.push_back({number * small, major ? label_of(number * small, step) : ""});
   }
   return ticks;
 }

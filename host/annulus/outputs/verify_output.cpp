@@ -41,7 +41,8 @@ class StoredSums {
   }
 
   // One value a bin, or one a frame with width 0.
-  std::vector<std::int64_t> rows(const char* path, std::uint64_t first, std::uint64_t count, std::size_t width) const {
+  std::vector<std::int64_t> rows(const char* path, std::uint64_t first, std::uint64_t count,
+                                 std::size_t width) const {
     return read(path, {first, 0}, {count, width}, width > 0 ? 2 : 1);
   }
 
@@ -50,8 +51,8 @@ class StoredSums {
     throw Error(ErrorKind::kInput, name_, fmt::format("is corrupt: {} cannot be read", what));
   }
 
-  std::vector<std::int64_t> read(const std::string& path, std::array<hsize_t, 2> start, std::array<hsize_t, 2> shape,
-                                 int rank) const {
+  std::vector<std::int64_t> read(const std::string& path, std::array<hsize_t, 2> start,
+                                 std::array<hsize_t, 2> shape, int rank) const {
     const Handle dataset(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
     const Handle space(H5Dget_space(dataset.get()), H5Sclose);
     std::array<hsize_t, 2> size{};
@@ -114,7 +115,8 @@ OutputCheck verify_output(const std::filesystem::path& path) {
   const Plan plan = stored_plan(sums, file.header());
   const std::size_t bins = file.bins();
   OutputCheck check;
-  for (; check.frames < file.frames(); check.frames += std::min(kFramesAtOnce, file.frames() - check.frames)) {
+  for (; check.frames < file.frames();
+       check.frames += std::min(kFramesAtOnce, file.frames() - check.frames)) {
     const std::uint64_t first = check.frames, count = std::min(kFramesAtOnce, file.frames() - first);
     const StoredPatterns patterns = file.read(first, count);
     const auto signal = sums.rows(layout::kSignal, first, count, bins);
@@ -138,8 +140,10 @@ OutputCheck verify_output(const std::filesystem::path& path) {
         expected = normalise(plan, frame);
       }
       std::string fault = compare("the intensity", patterns.intensity(i), expected.intensity);
-      if (fault.empty() && file.header().has_errors) fault = compare("the error", patterns.error(i), expected.error);
-      if (!fault.empty()) check.faults.push_back(fmt::format("{}: frame {}: {}", path.string(), first + i, fault));
+      if (fault.empty() && file.header().has_errors)
+        fault = compare("the error", patterns.error(i), expected.error);
+      if (!fault.empty())
+        check.faults.push_back(fmt::format("{}: frame {}: {}", path.string(), first + i, fault));
     }
   }
   return check;

@@ -13,8 +13,8 @@ struct OutputCheck {
   std::vector<std::string> faults;  // one a frame that does not hold, with its number and bin
 };
 
-// Normalises the stored integers again and compares bit for bit; frames that were recorded as bad must be NaN.
-// Throws kInput if the file cannot be read.
+// Normalises the stored integers again and compares bit for bit; frames that were recorded as bad must be
+// NaN. Throws kInput if the file cannot be read.
 OutputCheck verify_output(const std::filesystem::path& path);
 
 }  // namespace annulus

@@ -30,7 +30,7 @@ struct SimulationOptions {
   Calibrant calibrant = Calibrant::kGold;               // the sample at the start
   std::optional<Calibrant> product = Calibrant::kCeO2;  // what it has become at the end; none: nothing grows
   double expansion = 0.015;          // relative growth of the lattices, linear from first to last frame
-  double beam_variation = 0.03;      // relative loss of intensity between two top-ups of the ring
+  double beam_variation = 0.03;      // relative loss of intensity between two top-ups of the source
   double background = 30;            // counts a pixel at its highest
   double ring_counts = 2000;         // counts a pixel at the top of the brightest ring
   std::optional<double> ring_width;  // degrees of 2theta, full width at half maximum; none: three pixels

@@ -1,5 +1,8 @@
+#include <annulus/formats/hdf5_chunk_check.hpp>
+
 #include <gmock/gmock.h>
 #include <hdf5.h>
+#include <zlib.h>
 
 #include <numeric>
 #include <thread>
@@ -287,6 +290,55 @@ TEST_F(Hdf5Test, RefusesDamagedFilesWithoutPrinting) {
     EXPECT_THAT(open_fault(write("cut.h5", good.substr(0, size))), HasSubstr("HDF5 says"));
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+// The library would take what lies behind a short chunk for pixels.
+TEST_F(Hdf5Test, RefusesChunksThatUnpackToAnotherSize) {
+  const hsize_t start[] = {0, 0};
+  const auto put = [&](const std::string& name, std::size_t size) {
+    dataset<std::int32_t>(name, {10, 10}, {}, H5T_NATIVE_INT32, H5T_STD_I32LE, {10, 10}, 6);
+    const std::string pixels(size, '\x01');
+    std::string packed(compressBound(size), '\0');
+    uLongf length = packed.size();
+    ASSERT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &length,
+                       reinterpret_cast<const Bytef*>(pixels.data()), size),
+              Z_OK);
+    const hid_t id = H5Dopen2(file_, name.c_str(), H5P_DEFAULT);
+    ASSERT_GE(H5Dwrite_chunk(id, H5P_DEFAULT, 0, start, length, packed.data()), 0);
+    H5Dclose(id);
+  };
+  put("/right", 400);
+  put("/short", 396);
+  put("/long", 404);
+  const auto& name = close();
+  EXPECT_THAT(read_image(name + "::/right").pixels, testing::Each(0x01010101));
+  EXPECT_THAT(open_fault(name + "::/short"),
+              HasSubstr("frame 0 is damaged: a chunk unpacks to 396 bytes, not 400"));
+  EXPECT_THAT(open_fault(name + "::/long"), HasSubstr("unpacks to 404 bytes, not 400"));
+}
+
+TEST_F(Hdf5Test, RefusesDamagedBitshuffleAndLz4Chunks) {
+  const auto fault = [](H5Z_filter_t filter, const std::string& stored, std::uint64_t size) {
+    const std::vector<Hdf5Filter> pipeline = {{filter, {0, 2, 4, 0, 2}}};
+    return chunk_fault(pipeline, 0, std::as_bytes(std::span(stored)), size, 4);
+  };
+  // 20 elements in blocks of 8: two blocks of 5 and 6 stored bytes, the last 4 elements as they are.
+  const std::string good = std::string("\0\0\0\0\0\0\0\x50\0\0\0\x20\0\0\0\x05", 16) + "abcde" +
+                           std::string("\0\0\0\x06", 4) + "abcdef" + std::string(16, 'r');
+  EXPECT_EQ(fault(32008, good, 80), "");
+  EXPECT_THAT(fault(32008, good, 84), HasSubstr("unpacks to 80 bytes, not 84"));
+  EXPECT_THAT(fault(32008, good.substr(0, good.size() - 1), 80), HasSubstr("the last pixels"));
+  EXPECT_THAT(fault(32008, good.substr(0, 30), 80), HasSubstr("block 1 of 2 of a chunk is cut off"));
+  EXPECT_THAT(fault(32008, good.substr(0, 22), 80), HasSubstr("block 1 of 2 of a chunk is missing"));
+  EXPECT_THAT(fault(32008, good.substr(0, 11), 80), HasSubstr("no header"));
+  std::string bad = good;
+  bad[15] = '\x7f';
+  EXPECT_THAT(fault(32008, bad, 80), HasSubstr("block 0 of 2 of a chunk is cut off"));
+  // The same bytes as LZ4: three blocks of 32 bytes, the third is cut off.
+  EXPECT_THAT(fault(32004, good, 80), HasSubstr("block 2 of 3 of a chunk is cut off"));
+  EXPECT_EQ(fault(32004, good.substr(0, 31) + std::string("\0\0\0\x01x", 5), 80), "");
+  bad[11] = '\0';
+  EXPECT_THAT(fault(32004, bad, 80), HasSubstr("blocks without bytes"));
 }
 
 TEST_F(Hdf5Test, ReadsFromSeveralThreads) {

@@ -59,7 +59,7 @@ std::vector<std::string> labels_of(const std::vector<Tick>& ticks) {
 TEST(Ticks, AreRoundNumbersWithOnlyTheDigitsTheyNeed) {
   using testing::ElementsAre;
   EXPECT_THAT(labels_of(linear_ticks(0, 10, 5)), ElementsAre("0", "2", "4", "6", "8", "10"));
-  EXPECT_THAT(labels_of(linear_ticks(-0.1, 0.31, 4)), ElementsAre("-0.1", "0.0", "0.1", "0.2", "0.3"));
+  EXPECT_THAT(labels_of(linear_ticks(-0.1, 0.31, 4)), ElementsAre("-0.1", "0", "0.1", "0.2", "0.3"));
   EXPECT_THAT(labels_of(linear_ticks(0, 3e6, 3)), ElementsAre("0", "1×10⁶", "2×10⁶", "3×10⁶"));
   EXPECT_THAT(labels_of(linear_ticks(0, 2e-7, 2)), ElementsAre("0", "1×10⁻⁷", "2×10⁻⁷"));
   EXPECT_THAT(labels_of(decade_ticks(-4, 4)),
@@ -72,7 +72,7 @@ TEST(Ticks, NoRangeHasNoTicks) {
   EXPECT_TRUE(linear_ticks(0, std::numeric_limits<double>::infinity(), 5).empty());
   EXPECT_TRUE(linear_ticks(std::nan(""), 1, 5).empty());
   EXPECT_TRUE(decade_ticks(2, 2).empty());
-  EXPECT_LT(linear_ticks(1e15, 1e15 + 1, 5).size(), 1000u);
+  EXPECT_TRUE(linear_ticks(1e15, 1e15 + 1, 5).empty());
 }
 
 TEST(StackColour, GrowsBrighterWithTheLevel) {

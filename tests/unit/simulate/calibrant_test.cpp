@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
 #include <sstream>
 
 namespace annulus {
@@ -39,6 +40,9 @@ struct Case {
   Calibrant calibrant;
   const char* file;
 };
+
+// A test's name must not have the pointer in it.
+void PrintTo(const Case& parameter, std::ostream* out) { *out << parameter.file; }
 
 class CalibrantFile : public testing::TestWithParam<Case> {
  protected:

@@ -1,0 +1,36 @@
+# Shared by the scripts of this folder; to be sourced.
+
+set -euo pipefail
+project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# What each package is for stands in docs/dependencies.md.
+build_packages=(
+  g++ cmake ninja-build
+  libcli11-dev libfmt-dev nlohmann-json3-dev
+  libhdf5-dev libtiff-dev zlib1g-dev libbz2-dev libssl-dev
+  libplplot-dev plplot-driver-cairo fonts-dejavu-core
+)
+test_packages=(
+  libgtest-dev libgmock-dev clang-format
+  python3 python3-pytest python3-numpy python3-scipy python3-h5py
+  python3-pyfai python3-fabio python3-silx python3-hdf5plugin bitshuffle hdf5-filter-plugin
+)
+
+say() { printf '\n== %s\n' "$*"; }
+
+# Installs those of the packages that are missing, and asks nothing.
+install_packages() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  say "Installing packages: ${missing[*]}"
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "Not root and no sudo: install these packages, then run this again." >&2; exit 1; }
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}

@@ -1,0 +1,74 @@
+"""The integers against SciPy: a second way through the plan's matrix must give the same accumulators, exactly."""
+
+import json
+
+import h5py
+import numpy
+import pytest
+import scipy.sparse
+
+
+def python_sums(matrix, image, poisson):
+    """Accumulators from the saved matrix, in Python's unbounded or NumPy's 64-bit integers."""
+    shape = tuple(matrix["shape"][()])
+    indptr, indices = matrix["indptr"][()], matrix["indices"][()]
+    weight = matrix["weight"][()]
+    weights = scipy.sparse.csr_matrix((weight, indices, indptr), shape=shape)
+    signal = weights @ image.astype(numpy.int64).ravel()
+    if not poisson:
+        return signal, None
+    shift = 2 * int(matrix.attrs["weight_bits"]) - int(matrix.attrs["variance_bits"])
+    squares = numpy.maximum((weight * weight + (1 << (shift - 1))) >> shift, 1)
+    variance = scipy.sparse.csr_matrix((squares, indices, indptr), shape=shape)
+    return signal, variance @ numpy.maximum(image.astype(numpy.int64).ravel(), 1)
+
+
+@pytest.mark.parametrize("split", ["no", "bbox", "full"])
+@pytest.mark.parametrize("error_model", ["no", "poisson"])
+def test_accumulators_equal_a_sparse_product(annulus, tmp_path, split, error_model):
+    scan = tmp_path / "scan"
+    made = annulus("simulate", "-o", scan, "--detector", "Pilatus300k", "-n", 5, "--seed", 7, "--defects", 0, "-q")
+    assert made.returncode == 0, made.stderr
+    done = annulus("integrate", "-p", scan / "scan.poni", "-n", 333, "--split", split, "--error-model", error_model,
+                   "--save-matrix", tmp_path / "matrix.h5", "-o", tmp_path / "out.nxs", "--json", scan)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["frames"] == 5
+
+    import fabio
+
+    with h5py.File(tmp_path / "matrix.h5") as matrix, h5py.File(tmp_path / "out.nxs") as output:
+        sums = output["/entry/reduction/accumulators"]
+        assert matrix.attrs["plan_hash"] == output["/entry/reduction/input/plan_hash"][()].decode()
+        columns = scipy.sparse.csr_matrix(
+            (matrix["weight"][()], matrix["indices"][()], matrix["indptr"][()]), shape=tuple(matrix["shape"][()]))
+        per_pixel = numpy.asarray(columns.sum(axis=0)).ravel()
+        assert set(per_pixel) <= {0, 1 << int(matrix.attrs["weight_bits"])}
+        used = (per_pixel > 0).reshape(619, 487)
+        for i, path in enumerate(sorted(scan.glob("*.cbf"))):
+            image = fabio.open(str(path)).data
+            assert not numpy.any(image[used] < 0), "no dead pixels were asked for"
+            signal, variance = python_sums(matrix, image, error_model == "poisson")
+            numpy.testing.assert_array_equal(sums["signal"][i], signal)
+            if variance is not None:
+                numpy.testing.assert_array_equal(sums["variance"][i], variance)
+            assert signal.sum() == image[used].astype(numpy.int64).sum() << int(matrix.attrs["weight_bits"])
+        norm = columns @ matrix["normalization"][()]
+        numpy.testing.assert_array_equal(sums["normalization"][()], norm)
+
+
+def test_shares_equal_pyfais_matrix(annulus, tmp_path):
+    """The CSR view is the matrix that pyFAI would build, to its single precision."""
+    import pyFAI
+
+    scan = tmp_path / "scan"
+    assert annulus("simulate", "-o", scan, "--detector", "Pilatus100k", "-n", 1, "-q").returncode == 0
+    done = annulus("integrate", "-p", scan / "scan.poni", "-n", 100, "-u", "q_nm^-1",
+                   "--save-matrix", tmp_path / "matrix.h5", "-o", tmp_path / "out.nxs", "-q", scan)
+    assert done.returncode == 0, done.stderr
+    integrator = pyFAI.load(str(scan / "scan.poni"))
+    theirs = integrator.setup_CSR((195, 487), 100, unit="q_nm^-1", split="bbox", scale=False)
+    with h5py.File(tmp_path / "matrix.h5") as file:
+        ours = scipy.sparse.csr_matrix((file["data"][()], file["indices"][()], file["indptr"][()]),
+                                       shape=tuple(file["shape"][()]))
+    reference = scipy.sparse.csr_matrix((theirs.data, theirs.indices, theirs.indptr), shape=ours.shape)
+    assert abs(ours - reference).max() < 1e-5
