@@ -1,0 +1,200 @@
+"""What a user does on a bad day: every fault has one clear message, its exit code, and leaves finished frames."""
+
+import os
+import re
+import resource
+import signal
+
+import h5py
+import numpy
+import pytest
+
+USAGE, INPUT, PLAN, OUTPUT, BACKEND, SOME_BAD = 2, 3, 4, 5, 6, 7
+
+
+def run(annulus, scan, output, *args, poni=None, inputs=None, **kwargs):
+    bins = [] if "-n" in args else ["-n", 100]
+    return annulus("integrate", "-p", poni or scan.poni, *bins, "-o", output, *args,
+                   *(inputs if inputs is not None else [scan.folder]), **kwargs)
+
+
+def expect_error(done, code, *words):
+    assert done.returncode == code, (done.returncode, done.stderr)
+    errors = [line for line in done.stderr.splitlines() if line.startswith("annulus: error: ")]
+    assert len(errors) == 1, done.stderr
+    for word in words:
+        assert str(word) in errors[0], (word, errors[0])
+
+
+def stored_frames(path):
+    with h5py.File(path) as file:
+        assert numpy.isfinite(file["entry/data/I"][()]).any(axis=1).all()
+        return len(file["entry/data/I"])
+
+
+def damage(scan, folder, number, change):
+    """A copy of the scan in which one file is changed: links but for that one."""
+    folder.mkdir()
+    for i, path in enumerate(scan.files):
+        target = folder / path.name
+        if i == number:
+            target.write_bytes(change(path.read_bytes()))
+        else:
+            target.symlink_to(path)
+    return folder / scan.files[number].name
+
+
+def truncate(content):
+    return content[: len(content) * 2 // 3]
+
+
+def break_payload(content):
+    """Escape codes where there were none: the bytes run out before the pixels do."""
+    start = content.index(b"\x0c\x1a\x04\xd5") + 4
+    return content[: start + 1000] + b"\x80" * 500 + content[start + 1500 :]
+
+
+@pytest.mark.parametrize("change", [truncate, break_payload, lambda content: b"", lambda content: b"no image at all"])
+@pytest.mark.parametrize("number", [0, 13])
+def test_bad_frame_ends_the_scan_after_the_good_ones(annulus, scan, tmp_path, change, number):
+    bad = damage(scan, tmp_path / "scan", number, change)
+    done = run(annulus, scan, tmp_path / "out.nxs", inputs=[tmp_path / "scan"])
+    expect_error(done, INPUT, bad)
+    assert f"{number} frames are in" in done.stderr
+    assert stored_frames(tmp_path / "out.nxs") == number
+
+
+@pytest.mark.parametrize("change", [truncate, break_payload])
+def test_keep_going_records_the_bad_frame_and_its_reason(annulus, scan, tmp_path, change):
+    bad = damage(scan, tmp_path / "scan", 13, change)
+    done = run(annulus, scan, tmp_path / "out.nxs", "--keep-going", inputs=[tmp_path / "scan"])
+    assert done.returncode == SOME_BAD
+    assert "1 of 24 frames are bad" in done.stderr and str(bad) in done.stderr
+    with h5py.File(tmp_path / "out.nxs") as file:
+        intensity = file["entry/data/I"][()]
+        assert numpy.isnan(intensity[13]).all()
+        assert numpy.isfinite(numpy.delete(intensity, 13, axis=0)).any(axis=1).all()
+        assert list(numpy.flatnonzero(file["entry/frames/status"][()])) == [13]
+        assert file["entry/frames/fault"][13].decode().strip("\0 ")
+        assert not file["entry/frames/fault"][12].decode().strip("\0 ")
+
+
+def test_unreadable_file_in_the_middle(annulus, scan, tmp_path):
+    if os.geteuid() == 0:
+        inputs = [*scan.files[:5], tmp_path, *scan.files[5:]]  # root reads everything: a directory without images
+        expect_error(run(annulus, scan, tmp_path / "out.nxs", inputs=inputs), INPUT, tmp_path)
+    listing = tmp_path / "list.txt"
+    missing = tmp_path / "gone.cbf"
+    missing.symlink_to(tmp_path / "nowhere")
+    listing.write_text("".join(f"{path}\n" for path in scan.files[:5]) + f"{missing}\n")
+    expect_error(run(annulus, scan, tmp_path / "out.nxs", inputs=[f"@{listing}"]), INPUT, missing)
+
+
+def test_wrong_checksum_is_found_on_request(annulus, scan, tmp_path):
+    def flip(content):
+        start = content.index(b"\x0c\x1a\x04\xd5") + 4
+        value = content[start + 2000] ^ 1
+        return content[: start + 2000] + bytes([value]) + content[start + 2001 :]
+
+    bad = damage(scan, tmp_path / "scan", 2, flip)
+    assert run(annulus, scan, tmp_path / "a.nxs", inputs=[tmp_path / "scan"]).returncode in (0, INPUT)
+    expect_error(run(annulus, scan, tmp_path / "b.nxs", "--verify-checksum", inputs=[tmp_path / "scan"]), INPUT, bad, "MD5")
+    verified = annulus("verify", tmp_path / "scan")
+    assert verified.returncode == INPUT and "24 frames verified, 1 bad" in verified.stdout
+    assert str(bad) in verified.stderr
+
+
+def test_frame_of_another_shape(annulus, scan, tmp_path):
+    other = tmp_path / "other.npy"
+    numpy.save(other, numpy.zeros((100, 100), numpy.int32))
+    expect_error(run(annulus, scan, tmp_path / "a.nxs", inputs=[other]), INPUT, other, "100 x 100", "195 x 487")
+    expect_error(run(annulus, scan, tmp_path / "b.nxs", inputs=[scan.files[0], other]), INPUT, other, "100 x 100")
+    assert stored_frames(tmp_path / "b.nxs") == 1
+
+
+def test_geometry_that_cannot_be_used(annulus, scan, tmp_path):
+    text = scan.poni.read_text()
+
+    def poni(name, changed):
+        path = tmp_path / name
+        path.write_text(changed)
+        return path
+
+    no_wavelength = poni("a.poni", re.sub(r"Wavelength.*\n", "", text))
+    expect_error(run(annulus, scan, tmp_path / "o", "-u", "q_A^-1", poni=no_wavelength), PLAN, "wavelength", "q_A^-1")
+    unknown = poni("b.poni", text.replace("Pilatus100k", "Pilatus7M"))
+    expect_error(run(annulus, scan, tmp_path / "o", poni=unknown), PLAN, unknown, "Pilatus7M")
+    no_distance = poni("c.poni", re.sub(r"Distance.*\n", "", text))
+    expect_error(run(annulus, scan, tmp_path / "o", poni=no_distance), PLAN, no_distance, "istance")
+    expect_error(run(annulus, scan, tmp_path / "o", poni=tmp_path / "no.poni"), USAGE, "no.poni")
+    assert not (tmp_path / "o").exists()
+
+
+def test_masks_and_maps_that_do_not_fit(annulus, scan, tmp_path):
+    small = tmp_path / "mask.npy"
+    numpy.save(small, numpy.zeros((10, 10), numpy.uint8))
+    for flag in ("--mask", "--dark", "--flat"):
+        expect_error(run(annulus, scan, tmp_path / "o", flag, small), INPUT, flag[2:], "10 x 10", "195 x 487")
+        expect_error(run(annulus, scan, tmp_path / "o", flag, tmp_path / "none.edf"), INPUT, "none.edf")
+    full = tmp_path / "full.npy"
+    numpy.save(full, numpy.ones((195, 487), numpy.uint8))
+    expect_error(run(annulus, scan, tmp_path / "o", "--mask", full), PLAN, "masked")
+
+
+def test_options_that_make_no_sense(annulus, scan, tmp_path):
+    output = tmp_path / "o"
+    expect_error(run(annulus, scan, output, "-n", 0), PLAN, "--npt")
+    expect_error(run(annulus, scan, output, "-P", 3), PLAN, "--polarization")
+    expect_error(run(annulus, scan, output, "--radial-range", 5, 4), PLAN, "--radial-range")
+    expect_error(run(annulus, scan, output, "--azimuth-range", 5, 5), PLAN, "--azimuth-range")
+    expect_error(run(annulus, scan, output, "--overwrite", "--append"), USAGE, "--overwrite")
+    expect_error(run(annulus, scan, output, "--backend", "gpu"), BACKEND, "gpu", "cpu")
+    expect_error(run(annulus, scan, output, inputs=[tmp_path / "*.cbf"]), INPUT, "no file matches")
+    for arguments in (["-n", "many"], ["--unit", "furlong"], ["--split", "some"], ["--no-such-flag"], ["--threads", "-1"]):
+        assert run(annulus, scan, output, *arguments).returncode == USAGE, arguments
+    assert annulus().returncode == USAGE
+    assert annulus("integrate").returncode == USAGE
+    assert not output.exists()
+
+
+def test_existing_output_is_kept_unless_told_otherwise(annulus, scan, tmp_path):
+    output = tmp_path / "out.nxs"
+    assert run(annulus, scan, output).returncode == 0
+    before = output.read_bytes()
+    expect_error(run(annulus, scan, output), OUTPUT, output, "--overwrite", "--append")
+    assert output.read_bytes() == before
+    assert run(annulus, scan, output, "--overwrite", inputs=scan.files[:2]).returncode == 0
+    assert stored_frames(output) == 2
+    expect_error(run(annulus, scan, output, "--append", "--split", "no"), OUTPUT, output)
+    assert stored_frames(output) == 2
+    precious = tmp_path / "precious.txt"
+    precious.write_text("my thesis")
+    expect_error(run(annulus, scan, precious, "--overwrite"), OUTPUT, precious)
+    assert precious.read_text() == "my thesis"
+
+
+def test_output_that_cannot_be_written(annulus, scan, tmp_path):
+    expect_error(run(annulus, scan, tmp_path / "no" / "such" / "folder.nxs"), OUTPUT, "folder.nxs")
+
+
+@pytest.mark.parametrize("limit", [300_000, 900_000, 1_500_000])
+def test_full_disk_leaves_a_readable_file(annulus, scan, tmp_path, limit):
+    folder = tmp_path / "scan"
+    folder.mkdir()
+    for i in range(600):
+        (folder / f"f_{i:04d}.cbf").symlink_to(scan.files[i % 24])
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    output = tmp_path / "out.nxs"
+    done = run(annulus, scan, output, "--error-model", "poisson", inputs=[folder], preexec_fn=small_files)
+    expect_error(done, OUTPUT, output)
+    assert output.stat().st_size <= limit
+    stored = int(re.search(r"(\d+) frames", done.stderr)[1])
+    with h5py.File(output) as file:
+        frames = len(file["entry/frames/status"])
+        assert frames == stored < 600
+        if frames:
+            assert numpy.isfinite(file["entry/data/I"][:frames]).any(axis=1).all()
