@@ -70,19 +70,25 @@ std::unique_ptr<Sink> open_sink(const IntegrateConfig& config, const fs::path& p
 }
 
 RunDescription describe_run(const IntegrateConfig& config, const std::vector<std::string>& urls,
-                            const std::string& poni_text) {
+                            const std::string& poni_text, std::uint64_t expected_frames) {
   RunDescription run;
   run.program_version = kVersion;
   run.backend = config.backend;
   run.options = as_text(config);
   run.poni_text = poni_text;
   run.config_json = to_json(config).dump(2);
+  run.expected_frames = expected_frames;
   for (const std::string& url : urls) run.longest_source_name = std::max(run.longest_source_name, url.size());
   return run;
 }
 
-bool is_single_frame(const std::vector<std::string>& urls, const OpenOptions& open) {
-  return urls.size() == 1 && open_source(urls.front(), open)->info().frames == 1;
+// From the first file; 0 if that one is not readable. It shapes the output, nothing depends on it.
+std::uint64_t guess_frames(const std::vector<std::string>& urls, const OpenOptions& open) {
+  try {
+    return urls.size() * open_source(urls.front(), open)->info().frames;
+  } catch (const Error&) {
+    return 0;
+  }
 }
 
 int integrate(IntegrateCommand& command) {
@@ -108,17 +114,18 @@ int integrate(IntegrateCommand& command) {
   report.output = config.output.empty() ? default_output(config, urls) : fs::path(config.output);
   report.backend = config.backend;
 
-  const auto sink = open_sink(config, report.output, plan, describe_run(config, urls, poni_text),
-                              config.format == OutputFormat::kXy && is_single_frame(urls, open));
+  // Before the output is touched: a backend that is not there must not cost an old result.
+  const auto backend = make_backend(config.backend, {config.threads});
+  const std::uint64_t expected_frames = guess_frames(urls, open);
+  const auto sink = open_sink(config, report.output, plan, describe_run(config, urls, poni_text, expected_frames),
+                              expected_frames == 1);
   ReductionSettings settings;
   settings.open = open;
-  settings.backend = config.backend;
-  settings.threads = config.threads;
   settings.readers = config.readers;
   settings.keep_going = config.keep_going;
   settings.stop_requested = &interrupted;
   Progress progress("integrating", command.quiet || command.json);
-  report.summary = reduce_files(urls, plan, settings, *sink, [&](const ReductionProgress& now) {
+  report.summary = reduce_files(urls, plan, *backend, *sink, settings, [&](const ReductionProgress& now) {
     progress.update(now.frames, now.bad, now.expected);
   });
   const auto closing = Clock::now();

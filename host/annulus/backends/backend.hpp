@@ -36,8 +36,9 @@ class Backend {
   // Waits for the oldest batch not yet collected; its results in frame order. One thread collects.
   virtual std::vector<FrameResult> collect() = 0;
 
-  // The number of frames that fill one batch.
+  // The number of frames that fill one batch, and of batches that it holds at most.
   virtual std::size_t batch_size() const = 0;
+  virtual std::size_t capacity() const = 0;
 
   // Time spent decoding and integrating, added up over threads or compute units.
   virtual double busy_seconds() const = 0;

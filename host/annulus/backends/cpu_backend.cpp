@@ -34,8 +34,7 @@ class CpuBackend final : public Backend {
   void submit(std::vector<Frame> batch) override {
     if (!plan_) throw Error(ErrorKind::kBackend, "cpu", "no plan is loaded", "call load() before submit()");
     std::unique_lock lock(mutex_);
-    // Two batches a thread: one in work, one waiting.
-    changed_.wait(lock, [this] { return submitted_ - collected_ < 2 * threads_; });
+    changed_.wait(lock, [this] { return submitted_ - collected_ < capacity(); });
     waiting_.push_back({submitted_++, std::move(batch)});
     changed_.notify_all();
   }
@@ -60,6 +59,9 @@ class CpuBackend final : public Backend {
   }
 
   std::size_t batch_size() const override { return kCpuLanes; }
+
+  // Two a thread: one in work, one waiting.
+  std::size_t capacity() const override { return 2 * std::size_t{threads_}; }
 
   double busy_seconds() const override {
     const std::lock_guard lock(mutex_);

@@ -1,7 +1,5 @@
 #include <annulus/engine/reduction.hpp>
 
-#include <annulus/backends/backend.hpp>
-#include <annulus/core/parallel.hpp>
 #include <annulus/engine/frame_reader.hpp>
 #include <annulus/engine/prepare.hpp>
 #include <annulus/plan/pattern.hpp>
@@ -186,12 +184,12 @@ struct Depths {
   std::size_t ahead = 2;
 };
 
-Depths choose_depths(std::size_t batch_size, std::size_t frame_bytes, std::size_t memory, unsigned threads) {
+Depths choose_depths(const Backend& backend, std::size_t frame_bytes, std::size_t memory) {
   const std::size_t frames = std::max<std::size_t>(1, memory / std::max<std::size_t>(frame_bytes, 1));
-  // Half of the frames wait to be read, half are in the backend, which holds two batches a thread.
+  // Half of the frames wait to be submitted, half are in the backend.
   Depths depths;
-  depths.batch = std::clamp<std::size_t>(frames / (4 * std::size_t{threads}), 1, batch_size);
-  depths.ahead = std::clamp<std::size_t>(frames / 2, 2, 2 * depths.batch * threads + 8);
+  depths.batch = std::clamp<std::size_t>(frames / (2 * backend.capacity()), 1, backend.batch_size());
+  depths.ahead = std::clamp<std::size_t>(frames / 2, 2, backend.capacity() * depths.batch + 8);
   return depths;
 }
 
@@ -212,17 +210,16 @@ FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOpt
 }
 
 ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_ptr<const Plan> plan,
-                              const ReductionSettings& settings, Sink& sink,
+                              Backend& backend, Sink& sink, const ReductionSettings& settings,
                               const std::function<void(const ReductionProgress&)>& on_progress) {
   const auto start = Clock::now();
-  const auto backend = make_backend(settings.backend, {settings.threads});
-  backend->load(plan);
-  const Depths depths = choose_depths(backend->batch_size(), plan->pixels() * size_of(plan->pixel_type),
-                                      settings.memory_for_frames, resolve_threads(settings.threads));
+  backend.load(plan);
+  const Depths depths =
+      choose_depths(backend, plan->pixels() * size_of(plan->pixel_type), settings.memory_for_frames);
   FrameReader reader(urls, {settings.open, settings.readers, depths.ahead,
                             [&](Frame frame) { return prepare_frame(*plan, std::move(frame)); }});
   TicketQueue tickets;
-  Writer writer(*plan, settings.keep_going, *backend, tickets, sink, [&](const ReductionSummary& so_far) {
+  Writer writer(*plan, settings.keep_going, backend, tickets, sink, [&](const ReductionSummary& so_far) {
     if (on_progress) on_progress({so_far.frames, so_far.bad, reader.frames_expected()});
   });
   std::jthread writing([&] { writer.run(); });
@@ -231,7 +228,7 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
   std::vector<Frame> batch;
   const auto submit = [&] {
     if (batch.empty()) return;
-    backend->submit(std::move(batch));
+    backend.submit(std::move(batch));
     batch.clear();
   };
   std::exception_ptr failure;
@@ -253,7 +250,7 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
     failure = std::current_exception();
   }
   reader.stop();
-  backend->finish();
+  backend.finish();
   tickets.close();
   writing.join();
   if (failure) std::rethrow_exception(failure);
@@ -262,7 +259,7 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
   ReductionSummary summary = writer.summary();
   summary.interrupted = interrupted;
   summary.read_seconds = reader.busy_seconds();
-  summary.reduce_seconds = backend->busy_seconds();
+  summary.reduce_seconds = backend.busy_seconds();
   summary.wall_seconds = seconds_since(start);
   return summary;
 }

@@ -1,6 +1,7 @@
 // From files to patterns: source -> backend -> sink, all stages at once, results in scan order.
 #pragma once
 
+#include <annulus/backends/backend.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/formats/frame_source.hpp>
 #include <annulus/outputs/sink.hpp>
@@ -18,9 +19,7 @@ namespace annulus {
 
 struct ReductionSettings {
   OpenOptions open;
-  std::string backend = "cpu";
-  unsigned threads = 0;       // of the backend; 0: all of the machine
-  unsigned readers = 2;
+  unsigned readers = 2;       // threads that read files
   bool keep_going = false;    // a bad frame is recorded and the scan goes on
   std::size_t memory_for_frames = std::size_t{256} << 20;  // bytes that wait or are in work
 
@@ -54,7 +53,7 @@ FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOpt
 // Everything that was reduced is in the sink when this returns or throws; the sink is left open.
 // A bad frame without keep_going ends the scan: see first_fault. Throws what the sink or the backend throw.
 ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_ptr<const Plan> plan,
-                              const ReductionSettings& settings, Sink& sink,
+                              Backend& backend, Sink& sink, const ReductionSettings& settings,
                               const std::function<void(const ReductionProgress&)>& on_progress = {});
 
 }  // namespace annulus

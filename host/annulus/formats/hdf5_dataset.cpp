@@ -73,9 +73,24 @@ Hdf5Dataset::Hdf5Dataset(hid_t file, const std::string& file_path, const std::st
     }
   }
   read_filters(properties.get());
+  // Without filters a chunk has one size only; the library reads that much, whatever the file says.
+  if (layout == H5D_CHUNKED && pipeline_.empty() &&
+      H5Dget_storage_size(dataset_.get()) % chunk_bytes() != 0) {
+    throw input_error(url_, "the chunks have another size than the dataset says", kCopyAgain);
+  }
   if (layout == H5D_VIRTUAL) check_virtual_sources(properties.get(), file_path);
-  if (layout == H5D_CONTIGUOUS && H5Dget_storage_size(dataset_.get()) == 0) {
-    throw input_error(url_, "no pixel was ever written to this dataset", "wait until the file is written");
+  if (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT) {
+    const std::uint64_t stored = H5Dget_storage_size(dataset_.get());
+    if (stored == 0) {
+      throw input_error(url_, "no pixel was ever written to this dataset", "wait until the file is written");
+    }
+    // The library reads what the shape claims, whatever is stored.
+    const std::uint64_t frame_bytes = shape_.size() * stored_element_;
+    if (stored / frame_bytes != frames_ || stored % frame_bytes != 0) {
+      throw input_error(url_,
+                        fmt::format("{} bytes are stored for {} frames of {}", stored, frames_, frame_bytes),
+                        kCopyAgain);
+    }
   }
 }
 
@@ -190,11 +205,15 @@ void Hdf5Dataset::check_virtual_sources(hid_t properties, const std::string& fil
   }
 }
 
+std::uint64_t Hdf5Dataset::chunk_bytes() const {
+  std::uint64_t bytes = stored_element_;
+  for (const hsize_t side : chunk_) bytes *= side;  // HDF5 holds chunks below 4 GiB
+  return bytes;
+}
+
 // Every chunk of the frame must be there, and worth unpacking.
 void Hdf5Dataset::check_chunks(std::uint64_t i) const {
   if (chunk_.empty()) return;
-  std::uint64_t chunk_bytes = stored_element_;
-  for (const hsize_t side : chunk_) chunk_bytes *= side;
   const auto at = static_cast<std::size_t>(rank_ - 2);
   std::array<hsize_t, 3> offset{};
   if (rank_ == 3) offset[0] = i / chunk_[0] * chunk_[0];
@@ -207,14 +226,14 @@ void Hdf5Dataset::check_chunks(std::uint64_t i) const {
                           "wait until the file is written");
       }
       // Unpacking takes memory for the whole chunk, whose size is a claim like any other.
-      check_plausible(url_, chunk_bytes, size);
+      check_plausible(url_, chunk_bytes(), size);
       if (pipeline_.empty()) continue;
       const Buffer stored = allocate(url_, size);
       std::uint32_t mask = 0;
       if (H5Dread_chunk(dataset_.get(), H5P_DEFAULT, offset.data(), &mask, stored.bytes.get()) < 0) {
         throw hdf5_error(url_, fmt::format("frame {} cannot be read", i), kCopyAgain);
       }
-      if (const auto fault = chunk_fault(pipeline_, mask, stored.view(), chunk_bytes, stored_element_);
+      if (const auto fault = chunk_fault(pipeline_, mask, stored.view(), chunk_bytes(), stored_element_);
           !fault.empty()) {
         throw input_error(url_, fmt::format("frame {} is damaged: {}", i, fault), kCopyAgain);
       }

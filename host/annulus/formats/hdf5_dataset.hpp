@@ -32,6 +32,7 @@ class Hdf5Dataset {
   void read_filters(hid_t properties);
   void check_virtual_sources(hid_t properties, const std::string& file_path) const;
   void check_chunks(std::uint64_t i) const;
+  std::uint64_t chunk_bytes() const;
 
   std::string url_;
   H5Handle dataset_;

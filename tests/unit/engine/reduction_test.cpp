@@ -28,7 +28,6 @@ class MemorySink : public Sink {
 ReductionSettings settings_for(const ScanFiles& scan) {
   ReductionSettings settings;
   settings.open = scan.open;
-  settings.threads = 3;
   settings.readers = 3;
   return settings;
 }
@@ -39,7 +38,7 @@ TEST(Reduction, WritesEveryFrameInOrderWithItsNumbers) {
   MemorySink sink;
   std::uint64_t last_progress = 0;
   const ReductionSummary summary =
-      reduce_files(scan.urls, scan.plan, settings_for(scan), sink, [&](const ReductionProgress& progress) {
+      reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings_for(scan), [&](const ReductionProgress& progress) {
         EXPECT_GE(progress.frames, last_progress);
         last_progress = progress.frames;
       });
@@ -61,7 +60,7 @@ TEST(Reduction, BadFrameEndsTheScanAfterTheFramesBeforeIt) {
   ScanFiles scan(folder, 30, 1);
   scan.urls[17] = folder.write("short.raw", "123");
   MemorySink sink;
-  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, settings_for(scan), sink);
+  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings_for(scan));
   ASSERT_TRUE(summary.first_fault);
   EXPECT_THAT(summary.first_fault->what(), ::testing::HasSubstr("short.raw"));
   EXPECT_EQ(sink.frames.size(), 17u);
@@ -76,7 +75,7 @@ TEST(Reduction, KeepGoingRecordsBadFramesInTheirPlace) {
   MemorySink sink;
   ReductionSettings settings = settings_for(scan);
   settings.keep_going = true;
-  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, settings, sink);
+  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings);
   EXPECT_EQ(summary.frames, 30u);
   EXPECT_EQ(summary.bad, 2u);
   for (std::size_t i = 0; i < 30; ++i) {
@@ -94,7 +93,7 @@ TEST(Reduction, SinkThatFailsEndsTheScanWithItsError) {
   MemorySink sink;
   sink.fail_at = 42;
   try {
-    reduce_files(scan.urls, scan.plan, settings_for(scan), sink);
+    reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings_for(scan));
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kOutput);
@@ -110,7 +109,7 @@ TEST(Reduction, StopRequestEndsTheScanInOrder) {
   std::atomic<bool> stop = false;
   settings.stop_requested = &stop;
   const ReductionSummary summary =
-      reduce_files(scan.urls, scan.plan, settings, sink, [&](const ReductionProgress&) { stop = true; });
+      reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings, [&](const ReductionProgress&) { stop = true; });
   EXPECT_TRUE(summary.interrupted);
   EXPECT_EQ(sink.frames.size(), summary.frames);
   EXPECT_LT(summary.frames, 300u);
@@ -123,7 +122,7 @@ TEST(Reduction, SmallMemoryStillReducesEverything) {
   MemorySink sink;
   ReductionSettings settings = settings_for(scan);
   settings.memory_for_frames = 1;
-  EXPECT_EQ(reduce_files(scan.urls, scan.plan, settings, sink).frames, 40u);
+  EXPECT_EQ(reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings).frames, 40u);
 }
 
 TEST(Reduction, ProbeSkipsUnreadableFilesAndReportsTheFirstIfAllAre) {

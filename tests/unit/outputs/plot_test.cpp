@@ -9,6 +9,11 @@
 
 #include <set>
 
+#if defined(__SANITIZE_ADDRESS__)
+// Fontconfig keeps its tables until the end of the program and does not free them.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig"; }
+#endif
+
 namespace annulus {
 namespace {
 
