@@ -1,8 +1,8 @@
 # annulus_room(name SOURCES ... [ROOMS ...] [LINK ...])
 #
 # A room is one folder of host/annulus, compiled on its own as annulus_<name>. ROOMS are the rooms it may
-# use: what is not listed there is not on its include path's link line, and tests/structure checks that
-# its includes obey the list too. All rooms together make the library annulus::annulus.
+# use; tests/structure checks that their includes obey. All rooms together make the library
+# annulus::annulus.
 function(annulus_room name)
   cmake_parse_arguments(room "" "" "SOURCES;ROOMS;LINK" ${ARGN})
   add_library(annulus_${name} OBJECT ${room_SOURCES})

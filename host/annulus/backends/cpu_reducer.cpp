@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <type_traits>
 
@@ -25,6 +26,27 @@ std::string mismatch(const Plan& plan, const Frame& frame) {
   }
   return {};
 }
+
+// Validity in the pixels' own 32 bits, so that the compiler can screen several at once.
+template <typename Pixel>
+struct Screen {
+  Pixel low, high, dummy_low, dummy_high;
+
+  explicit Screen(const Validity& validity)
+      : low(clamp(-validity.max_count)),
+        high(clamp(validity.max_count)),
+        dummy_low(validity.dummy_low <= validity.dummy_high ? clamp(validity.dummy_low) : Pixel{1}),
+        dummy_high(validity.dummy_low <= validity.dummy_high ? clamp(validity.dummy_high) : Pixel{0}) {}
+
+  static Pixel clamp(std::int64_t limit) {
+    using Limits = std::numeric_limits<Pixel>;
+    return static_cast<Pixel>(std::clamp<std::int64_t>(limit, Limits::min(), Limits::max()));
+  }
+
+  bool accepts(Pixel raw) const {
+    return ((raw >= low) & (raw <= high) & !((raw >= dummy_low) & (raw <= dummy_high))) != 0;
+  }
+};
 
 }  // namespace
 
@@ -73,6 +95,16 @@ void CpuReducer::reduce_lanes(const Frame* frames, std::size_t count, FrameResul
   const Plan& plan = *plan_;
   Scratch& scratch = *scratch_;
   const std::size_t bins = plan.bins();
+  const Screen<Pixel> screen(plan.validity);
+  // Pixels between modules are always invalid, but have no entries: they are nobody's loss.
+  const auto note_invalid = [&](std::size_t start, std::size_t length, std::size_t lane) {
+    for (std::size_t i = 0; i < length; ++i) {
+      const bool used = plan.matrix.first[start + i] != plan.matrix.first[start + i + 1];
+      if (used && !screen.accepts(static_cast<Pixel>(scratch.band[i]))) {
+        scratch.invalid[lane].push_back(static_cast<std::uint32_t>(start + i));
+      }
+    }
+  };
   scratch.band.resize(kCpuBand);
   scratch.values.assign(kCpuBand * kLanes, 0);
   scratch.signal_sums.assign(bins * kLanes, 0);
@@ -101,19 +133,18 @@ void CpuReducer::reduce_lanes(const Frame* frames, std::size_t count, FrameResul
         fail(lane);
         continue;
       }
-      const std::int64_t one_count = std::int64_t{1} << std::max(0, frames[lane].fraction_bits);
+      const Pixel one_count = Pixel{1} << std::max(0, frames[lane].fraction_bits);
+      bool all_valid = true;
       for (std::size_t i = 0; i < length; ++i) {
-        const std::int64_t raw = static_cast<Pixel>(scratch.band[i]);
-        const bool valid = plan.validity.accepts(raw);
+        const auto raw = static_cast<Pixel>(scratch.band[i]);
+        const bool valid = screen.accepts(raw);
+        all_valid &= valid;
         scratch.values[i * kLanes + lane] = valid ? scratch.band[i] : 0;
         if (kVariance) {
-          scratch.variances[i * kLanes + lane] =
-              valid ? static_cast<std::int32_t>(std::max(raw, one_count)) : 0;
-        }
-        if (!valid && plan.matrix.first[start + i] != plan.matrix.first[start + i + 1]) {
-          scratch.invalid[lane].push_back(static_cast<std::uint32_t>(start + i));
+          scratch.variances[i * kLanes + lane] = valid ? static_cast<std::int32_t>(std::max(raw, one_count)) : 0;
         }
       }
+      if (!all_valid) note_invalid(start, length, lane);
     }
 
     const std::uint32_t* const first = plan.matrix.first.data() + start;

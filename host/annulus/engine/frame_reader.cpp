@@ -1,5 +1,6 @@
 #include <annulus/engine/frame_reader.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -15,7 +16,7 @@ FrameReader::~FrameReader() { stop(); }
 std::optional<ReadItem> FrameReader::next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] {
-    return stopping_ || ready_.contains(handed_out_) || (exhausted_ && handed_out_ == taken_);
+    return stopping_ || ready_.contains(handed_out_) || (exhausted_ && handed_out_ == numbered_);
   });
   const auto found = ready_.find(handed_out_);
   if (stopping_ || found == ready_.end()) return std::nullopt;
@@ -33,9 +34,10 @@ void FrameReader::stop() {
 }
 
 std::uint64_t FrameReader::frames_expected() const {
-  const std::uint64_t files = files_opened_, frames = frames_opened_;
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t files = current_file_ + opened_.size();  // opened so far
   if (files == 0) return urls_.size();
-  return frames + (urls_.size() - files) * std::max<std::uint64_t>(1, frames / files);
+  return frames_opened_ + (urls_.size() - files) * std::max<std::uint64_t>(1, frames_opened_ / files);
 }
 
 double FrameReader::busy_seconds() const {
@@ -44,80 +46,97 @@ double FrameReader::busy_seconds() const {
 }
 
 void FrameReader::work() {
-  while (auto ticket = take_ticket()) {
-    const std::uint64_t index = ticket->index;
+  while (true) {
+    Task task = next_task();
+    if (task.kind == Task::Kind::kEnd) return;
     const auto start = std::chrono::steady_clock::now();
-    ReadItem item = read(std::move(*ticket));
+    OpenedFile opened;
+    ReadItem item;
+    if (task.kind == Task::Kind::kOpen) {
+      opened = open(task.file);
+    } else {
+      item = read(task);
+    }
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+
     const std::lock_guard lock(mutex_);
     busy_seconds_ += spent.count();
-    ready_.emplace(index, std::move(item));
+    if (task.kind == Task::Kind::kOpen) {
+      frames_opened_ += opened.source ? opened.source->info().frames : 1;
+      opened_.emplace(task.file, std::move(opened));
+    } else {
+      ready_.emplace(task.index, std::move(item));
+    }
     changed_.notify_all();
   }
 }
 
-// Tickets are numbered under the cursor's lock, so that numbers follow the order of files and frames.
-std::optional<FrameReader::Ticket> FrameReader::take_ticket() {
-  const std::lock_guard cursor(cursor_mutex_);
-  Ticket ticket;
-  {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return stopping_ || exhausted_ || taken_ - handed_out_ < settings_.ahead; });
-    if (stopping_ || exhausted_) return std::nullopt;
-  }
-  while (!current_ || next_frame_ == current_->info().frames) {
-    if (next_url_ == urls_.size()) {
-      const std::lock_guard lock(mutex_);
-      exhausted_ = true;
-      changed_.notify_all();
-      return std::nullopt;
+// The oldest work first: a frame of the current file, else a file to open ahead.
+FrameReader::Task FrameReader::next_task() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (stopping_) return {};
+    advance_file();
+    if (exhausted_) return {};
+    const auto current = opened_.find(current_file_);
+    if (current != opened_.end() && numbered_ - handed_out_ < settings_.ahead) {
+      return {Task::Kind::kRead, current_file_, numbered_++, next_frame_++, current->second.source};
     }
-    open_next_file(ticket);
-    if (ticket.fault) break;
+    const std::size_t ahead = std::max(1u, settings_.threads);
+    if (next_to_open_ < urls_.size() && next_to_open_ <= current_file_ + ahead) {
+      return {Task::Kind::kOpen, next_to_open_++, 0, 0, nullptr};
+    }
+    changed_.wait(lock);
   }
-  if (!ticket.fault) {
-    ticket.url = urls_[next_url_ - 1];
-    ticket.source = current_;
-    ticket.frame_in_source = next_frame_++;
-  }
-  const std::lock_guard lock(mutex_);
-  ticket.index = taken_++;
-  return ticket;
 }
 
-void FrameReader::open_next_file(Ticket& ticket) {
-  ticket.url = urls_[next_url_++];
-  current_.reset();
-  next_frame_ = 0;
-  ++files_opened_;
+// Leaves files whose frames are all numbered behind. A file that could not be opened is one bad frame.
+void FrameReader::advance_file() {
+  while (current_file_ < urls_.size()) {
+    const auto current = opened_.find(current_file_);
+    if (current == opened_.end()) return;
+    OpenedFile& file = current->second;
+    if (file.fault) {
+      ReadItem item;
+      item.fault = std::move(file.fault);
+      item.frame.index = numbered_;
+      item.frame.source = urls_[current_file_];
+      ready_.emplace(numbered_++, std::move(item));
+    } else if (next_frame_ < file.source->info().frames) {
+      return;
+    }
+    opened_.erase(current);
+    ++current_file_;
+    next_frame_ = 0;
+    changed_.notify_all();
+  }
+  exhausted_ = true;
+  changed_.notify_all();
+}
+
+FrameReader::OpenedFile FrameReader::open(std::size_t file) const {
   try {
-    current_ = open_source(ticket.url, settings_.open);
-    frames_opened_ += current_->info().frames;
+    return {open_source(urls_[file], settings_.open), std::nullopt};
   } catch (const Error& error) {
-    ticket.fault = error;
-    ++frames_opened_;
+    return {nullptr, error};
   } catch (const std::exception& error) {
-    ticket.fault = Error(ErrorKind::kInput, ticket.url, error.what());
-    ++frames_opened_;
+    return {nullptr, Error(ErrorKind::kInput, urls_[file], error.what())};
   }
 }
 
-ReadItem FrameReader::read(Ticket ticket) const {
+ReadItem FrameReader::read(const Task& task) const {
   ReadItem item;
-  item.fault = std::move(ticket.fault);
   try {
-    if (!item.fault) {
-      item.frame = ticket.source->read(ticket.frame_in_source);
-      if (settings_.prepare) item.frame = settings_.prepare(std::move(item.frame));
-    }
+    item.frame = task.source->read(task.frame_in_source);
+    if (settings_.prepare) item.frame = settings_.prepare(std::move(item.frame));
   } catch (const Error& error) {
     item.fault = error;
   } catch (const std::exception& error) {
-    item.fault = Error(ErrorKind::kInput, ticket.url, error.what());
+    item.fault = Error(ErrorKind::kInput, urls_[task.file], error.what());
   }
-  item.frame.index = ticket.index;
-  item.frame.source = std::move(ticket.url);
-  item.frame.frame_in_source = ticket.frame_in_source;
+  item.frame.index = task.index;
+  item.frame.source = urls_[task.file];
+  item.frame.frame_in_source = task.frame_in_source;
   return item;
 }
 

@@ -5,7 +5,6 @@
 #include <annulus/core/frame.hpp>
 #include <annulus/formats/frame_source.hpp>
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -49,38 +48,44 @@ class FrameReader {
   double busy_seconds() const;
 
  private:
-  struct Ticket {
-    std::uint64_t index = 0;
-    std::string url;
-    std::uint64_t frame_in_source = 0;
+  // A file that was opened ahead of its turn.
+  struct OpenedFile {
     std::shared_ptr<const FrameSource> source;
-    std::optional<Error> fault;  // the file could not be opened
+    std::optional<Error> fault;
+  };
+  // What one reading thread does next, outside the lock.
+  struct Task {
+    enum class Kind { kOpen, kRead, kEnd } kind = Kind::kEnd;
+    std::size_t file = 0;
+    std::uint64_t index = 0;            // for kRead: of the frame in the scan
+    std::uint64_t frame_in_source = 0;  // likewise
+    std::shared_ptr<const FrameSource> source;
   };
 
   void work();
-  std::optional<Ticket> take_ticket();
-  void open_next_file(Ticket& ticket);
-  ReadItem read(Ticket ticket) const;
+  Task next_task();
+  void advance_file();
+  OpenedFile open(std::size_t file) const;
+  ReadItem read(const Task& task) const;
 
   const std::vector<std::string> urls_;
   const Settings settings_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::uint64_t, ReadItem> ready_;
-  std::uint64_t handed_out_ = 0;  // items that next() returned
-  std::uint64_t taken_ = 0;       // tickets given to readers
-  bool exhausted_ = false;        // no ticket is left
+  std::map<std::uint64_t, ReadItem> ready_;  // by frame index
+  std::uint64_t handed_out_ = 0;             // items that next() returned
+  std::uint64_t numbered_ = 0;               // frames that have an index
+  bool exhausted_ = false;                   // every frame has its index
   bool stopping_ = false;
   double busy_seconds_ = 0;
 
-  // The cursor: which file is open, and what comes next in it. Files are opened in order, one at a time.
-  std::mutex cursor_mutex_;
-  std::size_t next_url_ = 0;
-  std::shared_ptr<const FrameSource> current_;
-  std::uint64_t next_frame_ = 0;
-  std::atomic<std::uint64_t> frames_opened_ = 0;
-  std::atomic<std::uint64_t> files_opened_ = 0;
+  // Files are opened by several threads ahead of their turn, but frames are numbered file by file.
+  std::size_t next_to_open_ = 0;
+  std::map<std::size_t, OpenedFile> opened_;
+  std::size_t current_file_ = 0;
+  std::uint64_t next_frame_ = 0;  // of the current file
+  std::uint64_t frames_opened_ = 0;
 
   std::vector<std::jthread> readers_;  // last: they use all of the above
 };

@@ -1,6 +1,6 @@
 // A look at a compressed chunk before the library unpacks it. HDF5 trusts a filter to give as many bytes as a
-// chunk has, and the bitshuffle plugin trusts the lengths inside its data: damage would be read as pixels, or
-// read out of bounds.
+// chunk has, and the LZ4 and bitshuffle plugins trust the lengths inside their data: damage would be taken
+// for pixels, or read out of bounds.
 #pragma once
 
 #include <hdf5.h>

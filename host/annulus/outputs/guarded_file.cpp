@@ -263,7 +263,8 @@ void sync_to_disk(hid_t file, WriteFault& fault) {
   void* descriptor = nullptr;
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
   // EINVAL, EROFS: a file system that has nothing to synchronise.
-  if (fdatasync(*static_cast<int*>(descriptor)) != 0 && errno != EINVAL && errno != EROFS) remember(fault, errno);
+  if (fdatasync(*static_cast<int*>(descriptor)) != 0 && errno != EINVAL && errno != EROFS)
+    remember(fault, errno);
 }
 
 Handle guarded_access(std::shared_ptr<WriteFault> fault) {

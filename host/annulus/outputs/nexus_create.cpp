@@ -17,21 +17,20 @@ constexpr double kHcKeVAngstrom = 12.398419843320026;  // exact since the SI of 
 constexpr std::size_t kScalarChunkRows = 1024;         // of datasets with one small value a frame
 
 constexpr std::string_view kReference =
-    "Azimuthal integration with pixel splitting, quantities as in pyFAI (Ashiotis et al., J. Appl. Cryst. "
-    "48, "
-    "510 (2015), doi:10.1107/S1600576715004306), summed exactly in fixed point.";
+    "Azimuthal integration with pixel splitting, quantities as in pyFAI (Ashiotis et al., "
+    "J. Appl. Cryst. 48, 510 (2015), doi:10.1107/S1600576715004306), summed exactly in fixed point.";
 
 constexpr std::string_view kAccumulatorsDescription =
     "Exact integer sums of each frame, from which data/I and data/I_errors follow. With "
-    "count = count - missing_count[frame], N = (normalization - missing_normalization[frame]) * "
-    "2^-(weight_bits + normalization_bits) * normalization_factor, S = signal[frame] * "
-    "2^-(weight_bits + fraction_bits[frame]), D = (dark - missing_dark[frame]) * 2^-(weight_bits + "
-    "dark_bits) "
-    "(0 where there is no dark) and V = variance[frame] * 2^-(variance_bits + fraction_bits[frame]): "
+    "C = count - missing_count[frame], "
+    "N = (normalization - missing_normalization[frame]) * 2^-(weight_bits + normalization_bits) "
+    "* normalization_factor, "
+    "S = signal[frame] * 2^-(weight_bits + fraction_bits[frame]), "
+    "D = (dark - missing_dark[frame]) * 2^-(weight_bits + dark_bits), 0 where there is no dark, and "
+    "V = variance[frame] * 2^-(variance_bits + fraction_bits[frame]): "
     "I = (S - D) / N and I_errors = sqrt(V) / N, evaluated in double precision in this order; "
-    "NaN where count or N is 0. Frames of one plan_hash and equal fraction_bits may be merged by adding "
-    "these "
-    "integers, the totals of the plan once a frame.";
+    "NaN where C or N is 0. Frames of one plan_hash and equal fraction_bits may be merged by adding "
+    "these integers, the totals of the plan once a frame.";
 
 void write_root(hid_t file, const RunDescription& run, const std::string& now) {
   write_attribute(file, "NX_class", std::string_view("NXroot"));

@@ -322,21 +322,50 @@ TEST_F(Hdf5Test, RefusesDamagedBitshuffleAndLz4Chunks) {
     const std::vector<Hdf5Filter> pipeline = {{filter, {0, 2, 4, 0, 2}}};
     return chunk_fault(pipeline, 0, std::as_bytes(std::span(stored)), size, 4);
   };
-  // 20 elements in blocks of 8: two blocks of 5 and 6 stored bytes, the last 4 elements as they are.
-  const std::string good = std::string("\0\0\0\0\0\0\0\x50\0\0\0\x20\0\0\0\x05", 16) + "abcde" +
-                           std::string("\0\0\0\x06", 4) + "abcdef" + std::string(16, 'r');
+  // By hand, 20 elements of 4 bytes in blocks of 8: a block of one literal, 26 times the same and 5 literals;
+  // a block of 32 literals; 4 elements as they are.
+  const std::string matches(
+      "\0\0\0\x0b\x1f"
+      "a\x01\0\x07\x50"
+      "abcde",
+      15);
+  const std::string literals = std::string("\0\0\0\x22\xf0\x11", 6) + std::string(32, 'l');
+  const std::string tail(16, 'r');
+  const std::string header("\0\0\0\0\0\0\0\x50\0\0\0\x20", 12);
+  const std::string good = header + matches + literals + tail;
   EXPECT_EQ(fault(32008, good, 80), "");
   EXPECT_THAT(fault(32008, good, 84), HasSubstr("unpacks to 80 bytes, not 84"));
   EXPECT_THAT(fault(32008, good.substr(0, good.size() - 1), 80), HasSubstr("the last pixels"));
-  EXPECT_THAT(fault(32008, good.substr(0, 30), 80), HasSubstr("block 1 of 2 of a chunk is cut off"));
-  EXPECT_THAT(fault(32008, good.substr(0, 22), 80), HasSubstr("block 1 of 2 of a chunk is missing"));
+  EXPECT_THAT(fault(32008, good.substr(0, 40), 80), HasSubstr("block 1 of 2 of a chunk is cut off"));
+  EXPECT_THAT(fault(32008, good.substr(0, 29), 80), HasSubstr("block 1 of 2 of a chunk is missing"));
   EXPECT_THAT(fault(32008, good.substr(0, 11), 80), HasSubstr("no header"));
-  std::string bad = good;
-  bad[15] = '\x7f';
-  EXPECT_THAT(fault(32008, bad, 80), HasSubstr("block 0 of 2 of a chunk is cut off"));
-  // The same bytes as LZ4: three blocks of 32 bytes, the third is cut off.
-  EXPECT_THAT(fault(32004, good, 80), HasSubstr("block 2 of 3 of a chunk is cut off"));
-  EXPECT_EQ(fault(32004, good.substr(0, 31) + std::string("\0\0\0\x01x", 5), 80), "");
+  const auto changed = [&](std::size_t at, char value) {
+    std::string bad = good;
+    bad[at] = value;
+    return fault(32008, bad, 80);
+  };
+  EXPECT_THAT(changed(15, '\x7f'), HasSubstr("block 0 of 2 of a chunk is cut off"));
+  EXPECT_THAT(changed(16, '\x2f'), HasSubstr("block 0 of 2 of a chunk is corrupt"));  // one literal more
+  EXPECT_THAT(changed(18, '\x02'), HasSubstr("corrupt"));                             // from before the start
+  EXPECT_THAT(changed(18, '\x00'), HasSubstr("corrupt"));                             // from nowhere
+  EXPECT_THAT(changed(20, '\x08'), HasSubstr("corrupt"));                             // a longer match
+  EXPECT_THAT(changed(21, '\xf0'), HasSubstr("corrupt"));  // literals beyond the end
+
+  // Debian's plugin has no Zstd and would take the packed bytes for pixels.
+  const auto with = [&](std::vector<unsigned> values) {
+    return chunk_fault({{32008, std::move(values)}}, 0, std::as_bytes(std::span(good)), 80, 4);
+  };
+  EXPECT_THAT(with({0, 3, 4, 0, 3}), HasSubstr("compression 3 is not supported, only LZ4"));
+  EXPECT_THAT(with({0, 3, 2, 0, 2}), HasSubstr("for another type"));
+  EXPECT_THAT(with({0, 3}), HasSubstr("for another type"));
+  EXPECT_THAT(with({0, 3, 4, 0, 0}), HasSubstr("unpacks to"));
+
+  // LZ4: the same blocks, and a last one of 16 bytes that is not compressed.
+  const std::string lz4 = header + matches + literals + std::string("\0\0\0\x10", 4) + tail;
+  EXPECT_EQ(fault(32004, lz4, 80), "");
+  EXPECT_THAT(fault(32004, lz4.substr(0, lz4.size() - 1), 80),
+              HasSubstr("block 2 of 3 of a chunk is cut off"));
+  std::string bad = lz4;
   bad[11] = '\0';
   EXPECT_THAT(fault(32004, bad, 80), HasSubstr("blocks without bytes"));
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
+#include <annulus/outputs/reader.hpp>
 
 #include <csignal>
 
@@ -223,6 +224,27 @@ TEST(NexusFaults, ARepairThatIsItselfInterruptedCanBeRepeated) {
     EXPECT_EQ(samples::check_frames(copy, *plan), 40u) << "write " << write;
     if (testing::Test::HasFailure()) return;
   }
+}
+
+TEST(NexusFaults, AStatusThatNeverReachedTheDiskDoesNotCount) {
+  const Folder folder;
+  const auto plan = samples::make_plan(kBins);
+  {
+    NexusSink sink(folder / "a.nxs", plan, run_with_small_chunks(), IfExists::kRefuse);
+    sink.append(samples::make_frames(*plan, 0, 20));
+    sink.close();
+  }
+  const hid_t file = H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const hid_t status = H5Dopen2(file, "/entry/frames/status", H5P_DEFAULT);
+  const hsize_t longer = 30;
+  ASSERT_GE(H5Dset_extent(status, &longer), 0);
+  H5Dclose(status);
+  H5Fclose(file);
+  EXPECT_EQ(PatternFile(folder / "a.nxs").frames(), 20u);
+  NexusSink sink(folder / "a.nxs", plan, run_with_small_chunks(), IfExists::kAppend);
+  sink.append(samples::make_frames(*plan, 20, 3));
+  sink.close();
+  EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), 23u);
 }
 
 TEST(NexusFaults, ASecondWriterIsKeptOut) {

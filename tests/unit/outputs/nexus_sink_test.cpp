@@ -60,6 +60,16 @@ TEST(NexusSink, IntensitiesFollowFromTheStoredIntegersAlone) {
   const auto fraction = samples::read_all<std::int32_t>(path, "/entry/reduction/accumulators/fraction_bits");
   const auto intensity = samples::read_all<double>(path, "/entry/data/I");
   const auto errors = samples::read_all<double>(path, "/entry/data/I_errors");
+  const auto bits = [&](const char* name) {
+    const samples::PlainFile file(path);
+    const hid_t attribute = H5Aopen_by_name(file.id(), kSums, name, H5P_DEFAULT, H5P_DEFAULT);
+    std::int32_t value = -1;
+    EXPECT_GE(H5Aread(attribute, H5T_NATIVE_INT32, &value), 0) << name;
+    H5Aclose(attribute);
+    return value;
+  };
+  const int weight_bits = bits("weight_bits"), variance_bits = bits("variance_bits");
+  const int normalization_bits = bits("normalization_bits"), dark_bits = bits("dark_bits");
   for (std::size_t i = 0; i < 20; ++i) {
     for (std::size_t b = 0; b < 6; ++b) {
       const std::size_t at = i * 6 + b;
@@ -67,11 +77,13 @@ TEST(NexusSink, IntensitiesFollowFromTheStoredIntegersAlone) {
         EXPECT_TRUE(std::isnan(intensity[at])) << i << " " << b;
         continue;
       }
-      const double norm = std::ldexp(static_cast<double>(normalization[b] - missing_n[at]), -(4 + 3)) * 2;
-      const double s = std::ldexp(static_cast<double>(signal[at]), -(4 + fraction[i]));
-      const double d = std::ldexp(static_cast<double>(dark[b] - missing_d[at]), -(4 + 2));
+      const double norm = std::ldexp(static_cast<double>(normalization[b] - missing_n[at]),
+                                     -(weight_bits + normalization_bits)) *
+                          2;
+      const double s = std::ldexp(static_cast<double>(signal[at]), -(weight_bits + fraction[i]));
+      const double d = std::ldexp(static_cast<double>(dark[b] - missing_d[at]), -(weight_bits + dark_bits));
       EXPECT_EQ(intensity[at], (s - d) / norm) << i << " " << b;
-      EXPECT_EQ(errors[at], std::sqrt(std::ldexp(static_cast<double>(variance[at]), -4)) / norm)
+      EXPECT_EQ(errors[at], std::sqrt(std::ldexp(static_cast<double>(variance[at]), -variance_bits)) / norm)
           << i << " " << b;
     }
   }

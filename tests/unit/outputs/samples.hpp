@@ -36,7 +36,8 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// Weights of 2^4, normalisation of 2^3 and dark of 2^2; bin b has normalisation b (bin 0 is empty).
+// Weights of 2^4, squared weights of 2^5, normalisation of 2^3 and dark of 2^2; bin b has normalisation b
+// (bin 0 is empty).
 inline std::shared_ptr<Plan> make_plan(std::uint32_t bins = 6, bool with_errors = true,
                                        bool with_dark = false) {
   auto plan = std::make_shared<Plan>();
@@ -51,6 +52,7 @@ inline std::shared_ptr<Plan> make_plan(std::uint32_t bins = 6, bool with_errors 
   plan->geometry.detector.pixel1 = 172e-6;
   plan->geometry.detector.pixel2 = 173e-6;
   plan->weight_bits = 4;
+  plan->variance_bits = with_errors ? 5 : 0;
   plan->normalization_bits = 3;
   plan->dark_bits = 2;
   plan->hash = std::string(60, 'a') + (with_errors ? "1" : "0") + (with_dark ? "1" : "0") + "00";
@@ -99,7 +101,7 @@ inline ReducedFrame make_frame(const Plan& plan, std::uint64_t index) {
     sums.signal.push_back((4 * (i + bin)) << 4);
     frame.pattern.intensity.push_back(expected_intensity(index, bin, !plan.totals.dark.empty()));
     if (plan.has_variance()) {
-      sums.variance.push_back((4 * (i + 1) * (i + 1)) << 4);
+      sums.variance.push_back((4 * (i + 1) * (i + 1)) << 5);
       frame.pattern.error.push_back(expected_error(index, bin));
     }
     if (!lacks_pixels(index)) continue;

@@ -146,6 +146,18 @@ TEST(XySink, RefuseOverwriteAndAppendMeanWhatTheySayForFolders) {
   EXPECT_EQ(rows_of(folder / "out" / "img.xy")[1][1], samples::expected_intensity(3, 1));
 }
 
+TEST(XySink, OverwriteReplacesFilesOfEarlierRunsButNotOfThisOne) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  auto frames = samples::make_frames(*plan, 1, 2);
+  frames[0].source = "/a/img.cbf", frames[0].frame_in_source = 0;
+  frames[1].source = "/b/img.cbf", frames[1].frame_in_source = 0;
+  for (int run = 0; run < 2; ++run) {
+    open_xy(folder / "out", plan, samples::make_run(), IfExists::kOverwrite, false)->append(frames);
+    EXPECT_EQ(names_in(folder / "out"), (std::set<std::string>{"img.xy", "img-2.xy"}));
+  }
+}
+
 TEST(XySink, NeverReplacesAFileOfSomebodyElse) {
   const Folder folder;
   std::ofstream(folder / "img.xy") << "1 2\n3 4\n";

@@ -1,0 +1,52 @@
+"""The house keeps its order: rooms use only the rooms they name, and the top level is what it should be."""
+
+import pathlib
+import re
+import subprocess
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+ROOMS = PROJECT / "host" / "annulus"
+
+
+def room_list():
+    found = {}
+    for path in ROOMS.glob("*/CMakeLists.txt"):
+        text = path.read_text()
+        name = re.search(r"annulus_room\((\w+)", text)[1]
+        rooms = re.search(r"ROOMS ([\w ]+)", text)
+        found[name] = set(rooms[1].split()) if rooms else set()
+    return found
+
+
+def test_rooms_include_only_the_rooms_they_name():
+    rooms = room_list()
+    assert len(rooms) >= 9
+    for room, allowed in rooms.items():
+        for path in (ROOMS / room).glob("*.[hc]pp"):
+            used = set(re.findall(r"#include <annulus/(\w+)/", path.read_text()))
+            assert used <= allowed | {room}, f"{path.name} of {room} uses {used - allowed - {room}}"
+
+
+def test_rooms_have_no_cycles():
+    rooms = room_list()
+
+    def below(room, seen):
+        assert room not in seen, f"cycle through {room}"
+        return set().union(*(below(other, seen | {room}) for other in rooms[room])) | {room}
+
+    for room in rooms:
+        below(room, set())
+    assert "backends" not in below("formats", set()) | below("outputs", set())
+
+
+def test_every_source_is_built():
+    for path in ROOMS.glob("*/*.cpp"):
+        assert path.name in (path.parent / "CMakeLists.txt").read_text(), f"{path} is in no library"
+
+
+def test_top_level():
+    listed = subprocess.run(["git", "-C", PROJECT, "ls-files"], capture_output=True, text=True, check=True)
+    top = {line.split("/")[0] for line in listed.stdout.splitlines()}
+    assert top == {
+        "CMakeLists.txt", "CMakePresets.json", "hls", "host", "platform", "sim", "tests", "scripts", "docs", "README.md",
+        "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", ".clang-format", ".clang-tidy", ".ci", ".gitignore"}
