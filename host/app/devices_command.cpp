@@ -1,12 +1,12 @@
-#include "commands.hpp"
-#include "exit_code.hpp"
-
 #include <annulus/backends/backend.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <memory>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
 
 namespace annulus::app {
 

@@ -19,13 +19,19 @@ enum ExitCode : int {
 
 inline ExitCode exit_code_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kUsage: return kUsageError;
-    case ErrorKind::kInput: return kInputError;
+    case ErrorKind::kUsage:
+      return kUsageError;
+    case ErrorKind::kInput:
+      return kInputError;
     case ErrorKind::kGeometry:
-    case ErrorKind::kPlan: return kGeometryOrPlanError;
-    case ErrorKind::kOutput: return kOutputError;
-    case ErrorKind::kBackend: return kBackendError;
-    case ErrorKind::kInterrupted: break;
+    case ErrorKind::kPlan:
+      return kGeometryOrPlanError;
+    case ErrorKind::kOutput:
+      return kOutputError;
+    case ErrorKind::kBackend:
+      return kBackendError;
+    case ErrorKind::kInterrupted:
+      break;
   }
   return kInterruptedBySignal;
 }

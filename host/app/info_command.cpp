@@ -1,6 +1,3 @@
-#include "commands.hpp"
-#include "exit_code.hpp"
-
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/inputs.hpp>
 #include <annulus/formats/describe.hpp>
@@ -9,8 +6,6 @@
 #include <annulus/outputs/describe.hpp>
 #include <annulus/outputs/reader.hpp>
 
-#include "option_binder.hpp"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +13,10 @@
 #include <cctype>
 #include <fstream>
 #include <memory>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "option_binder.hpp"
 
 namespace annulus::app {
 namespace {
@@ -64,10 +63,10 @@ int list_detectors(bool json) {
     return kSuccess;
   }
   for (const nlohmann::json& detector : list) {
-    fmt::print("{:<24} {:>5} x {:<5} pixels of {:g} x {:g} um, {} masked\n", detector["name"].get<std::string>(),
-               detector["shape"][0].get<unsigned>(), detector["shape"][1].get<unsigned>(),
-               detector["pixel1"].get<double>() * 1e6, detector["pixel2"].get<double>() * 1e6,
-               detector["masked_pixels"].get<std::uint64_t>());
+    fmt::print("{:<24} {:>5} x {:<5} pixels of {:g} x {:g} um, {} masked\n",
+               detector["name"].get<std::string>(), detector["shape"][0].get<unsigned>(),
+               detector["shape"][1].get<unsigned>(), detector["pixel1"].get<double>() * 1e6,
+               detector["pixel2"].get<double>() * 1e6, detector["masked_pixels"].get<std::uint64_t>());
   }
   return kSuccess;
 }

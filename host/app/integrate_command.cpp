@@ -1,10 +1,3 @@
-#include "commands.hpp"
-#include "exit_code.hpp"
-#include "interrupt.hpp"
-#include "option_binder.hpp"
-#include "progress.hpp"
-#include "summary.hpp"
-
 #include <annulus/engine/inputs.hpp>
 #include <annulus/engine/reduction.hpp>
 #include <annulus/geometry/poni.hpp>
@@ -20,6 +13,13 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "interrupt.hpp"
+#include "option_binder.hpp"
+#include "progress.hpp"
+#include "summary.hpp"
 
 namespace annulus::app {
 namespace {
@@ -39,7 +39,8 @@ std::string read_text(const std::string& path, const char* what) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file) throw Error(ErrorKind::kUsage, path, fmt::format("the {} cannot be read", what), "check the name");
+  if (!file)
+    throw Error(ErrorKind::kUsage, path, fmt::format("the {} cannot be read", what), "check the name");
   return text.str();
 }
 
@@ -53,15 +54,17 @@ PixelMaps read_maps(const IntegrateConfig& config, const OpenOptions& open) {
 }
 
 // Named after the first input, in the working directory.
-fs::path default_output(const IntegrateConfig& config, const std::vector<std::string>& urls) {
-  fs::path stem = fs::path(urls.front().substr(0, urls.front().find("::"))).filename();
+fs::path default_output(const IntegrateConfig& config, const std::vector<std::string>& urls,
+                        std::uint64_t expected_frames) {
+  fs::path stem = fs::path(urls.front().substr(0, urls.front().rfind("::"))).filename();
   while (stem.has_extension()) stem = stem.stem();
   if (config.format == OutputFormat::kNexus) return stem.string() + ".nxs";
-  return stem.string() + (urls.size() == 1 ? ".xy" : "_xy");
+  return stem.string() + (expected_frames == 1 ? ".xy" : "_xy");
 }
 
 std::unique_ptr<Sink> open_sink(const IntegrateConfig& config, const fs::path& path,
-                                std::shared_ptr<const Plan> plan, const RunDescription& run, bool single_frame) {
+                                std::shared_ptr<const Plan> plan, const RunDescription& run,
+                                bool single_frame) {
   const IfExists if_exists = config.overwrite ? IfExists::kOverwrite
                              : config.append  ? IfExists::kAppend
                                               : IfExists::kRefuse;
@@ -105,20 +108,21 @@ int integrate(IntegrateCommand& command) {
   const OpenOptions open = open_options(config);
   const std::string poni_text = read_text(config.poni, "PONI file");
   const Geometry geometry = parse_poni(poni_text, config.poni);
-  const auto plan = std::make_shared<const Plan>(build_plan(geometry, config.integration, read_maps(config, open),
-                                                            probe_frames(urls, open), config.threads));
+  const auto plan = std::make_shared<const Plan>(build_plan(
+      geometry, config.integration, read_maps(config, open), probe_frames(urls, open), config.threads));
   if (!config.save_matrix.empty()) write_matrix(config.save_matrix, *plan);
   RunReport report;
   report.plan_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   report.plan = plan.get();
-  report.output = config.output.empty() ? default_output(config, urls) : fs::path(config.output);
+  const std::uint64_t expected_frames = guess_frames(urls, open);
+  report.output =
+      config.output.empty() ? default_output(config, urls, expected_frames) : fs::path(config.output);
   report.backend = config.backend;
 
   // Before the output is touched: a backend that is not there must not cost an old result.
   const auto backend = make_backend(config.backend, {config.threads});
-  const std::uint64_t expected_frames = guess_frames(urls, open);
-  const auto sink = open_sink(config, report.output, plan, describe_run(config, urls, poni_text, expected_frames),
-                              expected_frames == 1);
+  const auto sink = open_sink(config, report.output, plan,
+                              describe_run(config, urls, poni_text, expected_frames), expected_frames == 1);
   ReductionSettings settings;
   settings.open = open;
   settings.readers = config.readers;
@@ -162,7 +166,8 @@ Command add_integrate(CLI::App& program) {
   CLI::App* const command = program.add_subcommand("integrate", "Reduce frames to diffraction patterns");
   const auto state = std::make_shared<IntegrateCommand>();
   for_each_option(state->config, OptionBinder{*command});
-  command->add_option("--config", state->config_file, "JSON with any of these options; the command line wins");
+  command->add_option("--config", state->config_file,
+                      "JSON with any of these options; the command line wins");
   command->add_flag("--dump-config", state->dump_config, "Print the configuration as JSON and leave");
   command->add_flag("--json", state->json, "Print the summary as JSON");
   command->add_flag("-q,--quiet", state->quiet, "Print nothing but errors");

@@ -1,6 +1,3 @@
-#include "commands.hpp"
-#include "exit_code.hpp"
-
 #include <annulus/version.hpp>
 
 #include <fmt/format.h>
@@ -12,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "commands.hpp"
+#include "exit_code.hpp"
+
 namespace annulus::app {
 namespace {
 
@@ -21,7 +21,8 @@ int report(const std::exception& error) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App program{"Annulus: diffraction patterns from X-ray detector frames, as fast as the detector makes them."};
+  CLI::App program{
+      "Annulus: diffraction patterns from X-ray detector frames, as fast as the detector makes them."};
   program.set_version_flag("--version", fmt::format("annulus {}", kVersion));
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);

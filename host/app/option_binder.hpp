@@ -28,8 +28,13 @@ CLI::Option* bind_enum(CLI::App& command, const OptionInfo& info, Enum& field) {
 inline CLI::Option* bind_range(CLI::App& command, const OptionInfo& info, std::optional<Range>& field) {
   return command
       .add_option_function<std::vector<double>>(
-          info.flags, [&field](const std::vector<double>& ends) { field = Range{ends[0], ends[1]}; }, info.help)
-      ->expected(2)->allow_extra_args(false);
+          info.flags,
+          [&field](const std::vector<double>& ends) {
+            field = Range{ends[0], ends[1]};
+          },
+          info.help)
+      ->expected(2)
+      ->allow_extra_args(false);
 }
 
 // Binds one field, whatever its type; what the user does not name keeps its value.
@@ -37,9 +42,15 @@ struct OptionBinder {
   CLI::App& command;
 
   void operator()(const OptionInfo& info, Unit& field) const { group(info, bind_enum(command, info, field)); }
-  void operator()(const OptionInfo& info, Splitting& field) const { group(info, bind_enum(command, info, field)); }
-  void operator()(const OptionInfo& info, ErrorModel& field) const { group(info, bind_enum(command, info, field)); }
-  void operator()(const OptionInfo& info, OutputFormat& field) const { group(info, bind_enum(command, info, field)); }
+  void operator()(const OptionInfo& info, Splitting& field) const {
+    group(info, bind_enum(command, info, field));
+  }
+  void operator()(const OptionInfo& info, ErrorModel& field) const {
+    group(info, bind_enum(command, info, field));
+  }
+  void operator()(const OptionInfo& info, OutputFormat& field) const {
+    group(info, bind_enum(command, info, field));
+  }
   void operator()(const OptionInfo& info, std::optional<Range>& field) const {
     group(info, bind_range(command, info, field));
   }
@@ -53,7 +64,7 @@ struct OptionBinder {
     group(info, command.add_option(info.flags, field, info.help));
   }
   void operator()(const OptionInfo& info, std::string& field) const {
-    group(info, command.add_option(info.flags, field, info.help));
+    group(info, command.add_option(info.flags, field, info.help)->capture_default_str());
   }
   template <typename Number>
   void operator()(const OptionInfo& info, std::optional<Number>& field) const {

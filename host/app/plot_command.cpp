@@ -1,6 +1,3 @@
-#include "commands.hpp"
-#include "exit_code.hpp"
-
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/plot.hpp>
 
@@ -8,6 +5,9 @@
 
 #include <map>
 #include <memory>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
 
 namespace annulus::app {
 namespace {
@@ -26,7 +26,8 @@ int plot(PlotCommand& command) {
     command.options.radial_range = Range{command.radial_range[0], command.radial_range[1]};
   }
   if (command.stack && !command.options.frames.empty()) {
-    throw Error(ErrorKind::kUsage, "--frame", "a stack shows all frames", "leave one of --stack and --frame out");
+    throw Error(ErrorKind::kUsage, "--frame", "a stack shows all frames",
+                "leave one of --stack and --frame out");
   }
   std::filesystem::path picture = command.picture;
   if (picture.empty()) {
@@ -44,17 +45,22 @@ int plot(PlotCommand& command) {
 }  // namespace
 
 Command add_plot(CLI::App& program) {
-  CLI::App* const command = program.add_subcommand("plot", "Draw patterns, or the stack of a scan, to PNG or SVG");
+  CLI::App* const command =
+      program.add_subcommand("plot", "Draw patterns, or the stack of a scan, to PNG or SVG");
   const auto state = std::make_shared<PlotCommand>();
   static const std::map<std::string, PlotScale> kScales = {
       {"linear", PlotScale::kLinear}, {"sqrt", PlotScale::kSqrt}, {"log", PlotScale::kLog}};
   command->add_option("input", state->input, "NeXus file that 'annulus integrate' wrote")->required();
-  command->add_option("-o,--output", state->picture, "Picture, .png or .svg (default: named after the input)");
+  command->add_option("-o,--output", state->picture,
+                      "Picture, .png or .svg (default: named after the input)");
   command->add_flag("--stack", state->stack, "All frames as a map of frame number and radial axis");
   command->add_option("--frame", state->options.frames, "Frames to draw, from 0 (default: their mean)");
   command->add_option("--scale", state->options.scale, "linear, sqrt or log")
-      ->transform(CLI::CheckedTransformer(kScales));
-  command->add_option("--radial-range", state->radial_range, "Part of the axis to show")->expected(2)->allow_extra_args(false);
+      ->transform(CLI::CheckedTransformer(kScales).description(""))
+      ->default_str("linear");
+  command->add_option("--radial-range", state->radial_range, "Part of the axis to show")
+      ->expected(2)
+      ->allow_extra_args(false);
   command->add_option("--title", state->options.title, "Title (default: the source)");
   command->add_option("--width", state->options.width, "Pixels")->capture_default_str();
   command->add_option("--height", state->options.height, "Pixels")->capture_default_str();

@@ -32,11 +32,12 @@ void Progress::update(std::uint64_t done, std::uint64_t bad, std::uint64_t expec
   last_ = now;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const double rate = elapsed > 0 ? static_cast<double>(done) / elapsed : 0;
-  const double share = expected > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(expected)) : 0;
+  const double share =
+      expected > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(expected)) : 0;
   const double left = rate > 0 && expected > done ? static_cast<double>(expected - done) / rate : 0;
   const std::string faults = bad > 0 ? fmt::format(", {} bad", bad) : "";
-  const std::string numbers =
-      fmt::format("{} of {} frames{}, {:.1f} frames/s, {} left", done, expected, faults, rate, duration_text(left));
+  const std::string numbers = fmt::format("{} of {} frames{}, {:.1f} frames/s, {} left", done, expected,
+                                          faults, rate, duration_text(left));
   if (terminal_) {
     const int filled = static_cast<int>(share * kBarWidth);
     fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {}\033[K", what_, "", filled, "", kBarWidth - filled, numbers);

@@ -1,7 +1,3 @@
-#include "commands.hpp"
-#include "exit_code.hpp"
-#include "progress.hpp"
-
 #include <annulus/core/error.hpp>
 #include <annulus/simulate/scan_writer.hpp>
 
@@ -9,6 +5,10 @@
 
 #include <chrono>
 #include <memory>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "progress.hpp"
 
 namespace annulus::app {
 namespace {
@@ -37,7 +37,8 @@ int simulate(SimulateCommand& command) {
   options.polarization = command.polarization;
   const auto format = scan_format_from_name(command.format);
   if (!format) {
-    throw Error(ErrorKind::kUsage, "--format", fmt::format("'{}' is not known", command.format), "cbf or hdf5");
+    throw Error(ErrorKind::kUsage, "--format", fmt::format("'{}' is not known", command.format),
+                "cbf or hdf5");
   }
   command.output.format = *format;
   options.threads = command.output.threads;
@@ -61,26 +62,33 @@ int simulate(SimulateCommand& command) {
 }  // namespace
 
 Command add_simulate(CLI::App& program) {
-  CLI::App* const command =
-      program.add_subcommand("simulate", "Make a scan of powder frames with its PONI file, to try and to test");
+  CLI::App* const command = program.add_subcommand(
+      "simulate", "Make a scan of powder frames with its PONI file, to try and to test");
   const auto state = std::make_shared<SimulateCommand>();
   SimulationOptions& options = state->options;
   command->add_option("-o,--output", state->output.folder, "Folder to write to, made if needed")->required();
   command->add_option("--prefix", state->output.prefix, "Start of file names")->capture_default_str();
-  command->add_option("--format", state->format, "cbf (a file a frame) or hdf5 (one file)")->capture_default_str();
+  command->add_option("--format", state->format, "cbf (a file a frame) or hdf5 (one file)")
+      ->capture_default_str();
   command->add_flag("--overwrite", state->output.overwrite, "Replace files that exist");
-  command->add_option("--detector", options.detector, "See 'annulus info --detectors'")->capture_default_str();
+  command->add_option("--detector", options.detector, "See 'annulus info --detectors'")
+      ->capture_default_str();
   command->add_option("-n,--frames", options.frames, "Number of frames")->capture_default_str();
   command->add_option("--seed", options.seed, "The same seed gives the same frames")->capture_default_str();
-  command->add_option("--calibrant", state->calibrant, "Sample: " + known_calibrants())->capture_default_str();
-  command->add_option("--product", state->product, "What the sample turns into, or none")->capture_default_str();
-  command->add_option("--distance", options.distance, "Metres (default: the corner is seen under 44 degrees)");
+  command->add_option("--calibrant", state->calibrant, "Sample: " + known_calibrants())
+      ->capture_default_str();
+  command->add_option("--product", state->product, "What the sample turns into, or none")
+      ->capture_default_str();
+  command->add_option("--distance", options.distance,
+                      "Metres (default: the corner is seen under 44 degrees)");
   command->add_option("--energy", options.energy_kev, "Beam energy in keV")->capture_default_str();
   command->add_option("--wavelength", options.wavelength, "Metres, instead of the energy");
   command->add_option("--rot1", options.rot1, "Rotation in radian")->capture_default_str();
   command->add_option("--rot2", options.rot2, "Rotation in radian")->capture_default_str();
   command->add_option("--rot3", options.rot3, "Rotation in radian")->capture_default_str();
-  command->add_option("--beam-offset1", options.beam_offset1, "PONI from the detector's middle, metres, slow axis")
+  command
+      ->add_option("--beam-offset1", options.beam_offset1,
+                   "PONI from the detector's middle, metres, slow axis")
       ->capture_default_str();
   command->add_option("--beam-offset2", options.beam_offset2, "The same along the fast axis")
       ->capture_default_str();
@@ -88,7 +96,8 @@ Command add_simulate(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--beam-variation", options.beam_variation, "Relative change of intensity")
       ->capture_default_str();
-  command->add_option("--background", options.background, "Counts a pixel at its highest")->capture_default_str();
+  command->add_option("--background", options.background, "Counts a pixel at its highest")
+      ->capture_default_str();
   command->add_option("--ring-counts", options.ring_counts, "Counts a pixel on the brightest ring")
       ->capture_default_str();
   command->add_option("--ring-width", options.ring_width, "Degrees of 2theta (default: three pixels)");

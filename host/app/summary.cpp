@@ -26,17 +26,17 @@ std::string to_text(const RunReport& report) {
   const Rates rates = rates_of(summary);
   std::string text;
   text += fmt::format("{} frames in {:.2f} s: {:.1f} frames/s, {:.0f} Mpixel/s, {:.3f} GB/s of payload\n",
-                      summary.frames, summary.wall_seconds, rates.frames_per_second, rates.megapixels_per_second,
-                      rates.gigabytes_per_second);
+                      summary.frames, summary.wall_seconds, rates.frames_per_second,
+                      rates.megapixels_per_second, rates.gigabytes_per_second);
   if (summary.bad > 0) text += fmt::format("{} of them are bad and recorded as NaN\n", summary.bad);
   text += fmt::format(
       "time: plan {:.2f} s, read {:.2f} s, decode and integrate {:.2f} s (both added up over threads), "
       "write {:.2f} s, total {:.2f} s\n",
       report.plan_seconds, summary.read_seconds, summary.reduce_seconds, summary.write_seconds,
       report.total_seconds);
-  text += fmt::format("plan: {} bins, {} of {} pixels, {} bits, backend {}, hash {:.12}\n", report.plan->bins(),
-                      pixels_in_use(*report.plan), report.plan->pixels(), report.plan->weight_bits, report.backend,
-                      report.plan->hash);
+  text += fmt::format("plan: {} bins, {} of {} pixels, {} bits, backend {}, hash {:.12}\n",
+                      report.plan->bins(), pixels_in_use(*report.plan), report.plan->pixels(),
+                      report.plan->weight_bits, report.backend, report.plan->hash);
   text += fmt::format("written: {}\n", report.output.string());
   return text;
 }
@@ -53,9 +53,9 @@ nlohmann::ordered_json to_json(const RunReport& report) {
   json["megapixels_per_second"] = rates.megapixels_per_second;
   json["payload_gigabytes_per_second"] = rates.gigabytes_per_second;
   json["payload_bytes"] = summary.payload_bytes;
-  json["seconds"] = {{"plan", report.plan_seconds},        {"scan", summary.wall_seconds},
+  json["seconds"] = {{"plan", report.plan_seconds},          {"scan", summary.wall_seconds},
                      {"read_threads", summary.read_seconds}, {"reduce_threads", summary.reduce_seconds},
-                     {"write", summary.write_seconds},     {"total", report.total_seconds}};
+                     {"write", summary.write_seconds},       {"total", report.total_seconds}};
   json["plan"] = {{"hash", report.plan->hash},
                   {"bins", report.plan->bins()},
                   {"pixels", report.plan->pixels()},

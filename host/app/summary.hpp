@@ -3,8 +3,9 @@
 
 #include <annulus/engine/reduction.hpp>
 
-#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+
+#include <filesystem>
 #include <string>
 
 namespace annulus::app {
@@ -14,7 +15,7 @@ struct RunReport {
   const Plan* plan = nullptr;
   std::filesystem::path output;
   std::string backend;
-  double plan_seconds = 0;   // opening the first frame, maps and the plan
+  double plan_seconds = 0;  // opening the first frame, maps and the plan
   double total_seconds = 0;
 };
 

@@ -1,8 +1,3 @@
-#include "commands.hpp"
-#include "exit_code.hpp"
-#include "option_binder.hpp"
-#include "progress.hpp"
-
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/engine/frame_reader.hpp>
@@ -14,6 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include <memory>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "option_binder.hpp"
+#include "progress.hpp"
 
 namespace annulus::app {
 namespace {
@@ -79,7 +79,8 @@ int verify(const VerifyCommand& command) {
 
 Command add_verify(CLI::App& program) {
   CLI::App* const command = program.add_subcommand(
-      "verify", "Check frames (checksum, every pixel decodes) and outputs (patterns follow from accumulators)");
+      "verify",
+      "Check frames (checksum, every pixel decodes) and outputs (patterns follow from accumulators)");
   const auto state = std::make_shared<VerifyCommand>();
   bind_inputs(*command, state->config);
   command->add_flag("--json", state->json, "Print JSON");

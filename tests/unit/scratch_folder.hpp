@@ -14,7 +14,8 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = std::string(test->test_suite_name()) + "." + test->name() + "." + std::to_string(getpid());
+    std::string name =
+        std::string(test->test_suite_name()) + "." + test->name() + "." + std::to_string(getpid());
     for (char& c : name) c = c == '/' ? '_' : c;
     path_ = std::filesystem::temp_directory_path() / ("annulus-test-" + name);
     std::filesystem::remove_all(path_);

@@ -1,5 +1,4 @@
 #include <annulus/backends/band_decoder.hpp>
-
 #include <annulus/codecs/decode_frame.hpp>
 
 #include <fmt/format.h>

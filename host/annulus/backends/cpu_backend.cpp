@@ -1,5 +1,4 @@
 #include <annulus/backends/cpu_backend.hpp>
-
 #include <annulus/backends/cpu_reducer.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
@@ -47,7 +46,8 @@ class CpuBackend final : public Backend {
 
   std::vector<FrameResult> collect() override {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return done_.contains(collected_) || (finished_ && collected_ == submitted_); });
+    changed_.wait(lock,
+                  [this] { return done_.contains(collected_) || (finished_ && collected_ == submitted_); });
     const auto found = done_.find(collected_);
     if (found == done_.end()) return {};
     Done done = std::move(found->second);

@@ -1,6 +1,5 @@
-#include <annulus/backends/cpu_reducer.hpp>
-
 #include <annulus/backends/band_decoder.hpp>
+#include <annulus/backends/cpu_reducer.hpp>
 #include <annulus/plan/fixed_point.hpp>
 #include <annulus/plan/validity.hpp>
 
@@ -22,7 +21,8 @@ std::string mismatch(const Plan& plan, const Frame& frame) {
   }
   const PixelType expected = needs_quantising(plan.pixel_type) ? PixelType::kI32 : plan.pixel_type;
   if (frame.type != expected) {
-    return fmt::format("its pixels are {}, the plan is for {}", name_of(frame.type), name_of(plan.pixel_type));
+    return fmt::format("its pixels are {}, the plan is for {}", name_of(frame.type),
+                       name_of(plan.pixel_type));
   }
   return {};
 }
@@ -47,6 +47,9 @@ struct Screen {
     return ((raw >= low) & (raw <= high) & !((raw >= dummy_low) & (raw <= dummy_high))) != 0;
   }
 };
+
+// One count in a frame's units must be a pixel value: prepare_frame sees to it.
+constexpr int kMaxCountBits = 30;
 
 }  // namespace
 
@@ -133,7 +136,7 @@ void CpuReducer::reduce_lanes(const Frame* frames, std::size_t count, FrameResul
         fail(lane);
         continue;
       }
-      const Pixel one_count = Pixel{1} << std::max(0, frames[lane].fraction_bits);
+      const Pixel one_count = Pixel{1} << std::clamp(frames[lane].fraction_bits, 0, kMaxCountBits);
       bool all_valid = true;
       for (std::size_t i = 0; i < length; ++i) {
         const auto raw = static_cast<Pixel>(scratch.band[i]);
@@ -141,7 +144,8 @@ void CpuReducer::reduce_lanes(const Frame* frames, std::size_t count, FrameResul
         all_valid &= valid;
         scratch.values[i * kLanes + lane] = valid ? scratch.band[i] : 0;
         if (kVariance) {
-          scratch.variances[i * kLanes + lane] = valid ? static_cast<std::int32_t>(std::max(raw, one_count)) : 0;
+          scratch.variances[i * kLanes + lane] =
+              valid ? static_cast<std::int32_t>(std::max(raw, one_count)) : 0;
         }
       }
       if (!all_valid) note_invalid(start, length, lane);

@@ -1,4 +1,5 @@
 #include <annulus/codecs/byte_offset.hpp>
+
 #include <bit>
 #include <cstring>
 #include <limits>

@@ -1,8 +1,9 @@
+#include <annulus/codecs/decode_frame.hpp>
+#include <annulus/core/error.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <annulus/codecs/decode_frame.hpp>
-#include <annulus/core/error.hpp>
 #include <cmath>
 #include <cstring>
 #include <utility>

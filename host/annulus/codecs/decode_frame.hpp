@@ -4,6 +4,7 @@
 #include <annulus/codecs/byte_offset.hpp>
 #include <annulus/core/frame.hpp>
 #include <annulus/core/image.hpp>
+
 #include <string>
 
 namespace annulus {

@@ -1,8 +1,9 @@
+#include <annulus/codecs/quantise.hpp>
+#include <annulus/core/error.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <annulus/codecs/quantise.hpp>
-#include <annulus/core/error.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -19,9 +20,6 @@ constexpr std::int32_t kInvalid = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kLargest = kInvalid - 1;  // what a plan's max_count allows
 constexpr int kMantissaBits = 30;
 
-// Keeps 2^-fraction_bits a normal double. Only frames without a value above 1e-292 would want more.
-constexpr int kMaxFractionBits = 1000;
-
 bool is_valid(double value, const FloatValidity& validity) {
   if (!std::isfinite(value)) return false;
   if (validity.dummy && std::abs(value - *validity.dummy) <= validity.delta) return false;
@@ -36,7 +34,7 @@ Pixel pixel_at(const Frame& frame, std::size_t i) {
 }
 
 template <typename Pixel>
-int choose_fraction_bits(const Frame& frame, const FloatValidity& validity) {
+int choose_fraction_bits(const Frame& frame, const FloatValidity& validity, int max_fraction_bits) {
   double largest = 0;
   bool integers = true;
   for (std::size_t i = 0; i < frame.shape.size(); ++i) {
@@ -49,7 +47,7 @@ int choose_fraction_bits(const Frame& frame, const FloatValidity& validity) {
   // largest = m * 2^exponent with 1/2 <= m < 1, so largest * 2^(30 - exponent) < 2^30, and no more fits.
   int exponent = 0;
   std::frexp(largest, &exponent);
-  return std::min(kMaxFractionBits, kMantissaBits - exponent);
+  return std::min(max_fraction_bits, kMantissaBits - exponent);
 }
 
 template <typename Pixel>
@@ -90,7 +88,7 @@ Bytes as_bytes(std::vector<std::int32_t> pixels) {
 
 }  // namespace
 
-Frame quantise(const Frame& frame, const FloatValidity& validity) {
+Frame quantise(const Frame& frame, const FloatValidity& validity, int max_fraction_bits) {
   const bool wide = frame.type == PixelType::kI64 || frame.type == PixelType::kU64;
   if (frame.codec != Codec::kRaw || !(wide || is_float(frame.type))) return frame;
   if (frame.payload.size() != frame.shape.size() * size_of(frame.type)) {
@@ -106,7 +104,7 @@ Frame quantise(const Frame& frame, const FloatValidity& validity) {
   visit_pixel_type(frame.type, [&](auto zero) {
     using Pixel = decltype(zero);
     if constexpr (std::is_floating_point_v<Pixel>) {
-      result.fraction_bits = choose_fraction_bits<Pixel>(frame, validity);
+      result.fraction_bits = choose_fraction_bits<Pixel>(frame, validity, max_fraction_bits);
       quantise_floats<Pixel>(frame, validity, result.fraction_bits, pixels);
     } else {
       narrow_integers<Pixel>(frame, validity, pixels);

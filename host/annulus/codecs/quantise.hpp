@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/core/frame.hpp>
+
 #include <optional>
 
 namespace annulus {
@@ -22,6 +23,11 @@ struct FloatValidity {
 //
 // Invalid pixels become INT32_MAX. A plan for such frames has max_count <= INT32_MAX - 1, so it rejects
 // them, and values of 64-bit integers are held to |value| <= INT32_MAX - 1 for the same reason.
-Frame quantise(const Frame& frame, const FloatValidity& validity);
+//
+// max_fraction_bits limits the fraction: kCountFractionBits where one count must be a pixel value too,
+// because variances are at least that.
+constexpr int kCountFractionBits = 30;
+constexpr int kMaxFractionBits = 1000;  // keeps 2^-fraction_bits a normal double
+Frame quantise(const Frame& frame, const FloatValidity& validity, int max_fraction_bits = kMaxFractionBits);
 
 }  // namespace annulus

@@ -8,13 +8,13 @@ namespace annulus {
 
 // The kind of an error decides the exit code of the command line (docs/command_line.md).
 enum class ErrorKind {
-  kUsage,      // an option that makes no sense, alone or with another
-  kInput,      // a frame, mask, dark or flat that is missing, corrupt or of another shape
-  kGeometry,   // a PONI file or detector that cannot be used
-  kPlan,       // bins, ranges or limits for which no exact plan exists
-  kOutput,     // the result cannot be written
-  kBackend,    // a device or backend that is absent or failed
-  kInterrupted // the user or the system asked to stop
+  kUsage,       // an option that makes no sense, alone or with another
+  kInput,       // a frame, mask, dark or flat that is missing, corrupt or of another shape
+  kGeometry,    // a PONI file or detector that cannot be used
+  kPlan,        // bins, ranges or limits for which no exact plan exists
+  kOutput,      // the result cannot be written
+  kBackend,     // a device or backend that is absent or failed
+  kInterrupted  // the user or the system asked to stop
 };
 
 class Error : public std::runtime_error {

@@ -26,7 +26,9 @@ struct Image {
   Shape shape;
   std::vector<T> pixels;  // shape.size() of them
 
-  const T& at(std::uint32_t row, std::uint32_t col) const { return pixels[std::size_t{row} * shape.cols + col]; }
+  const T& at(std::uint32_t row, std::uint32_t col) const {
+    return pixels[std::size_t{row} * shape.cols + col];
+  }
   T& at(std::uint32_t row, std::uint32_t col) { return pixels[std::size_t{row} * shape.cols + col]; }
 };
 

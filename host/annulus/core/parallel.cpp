@@ -14,7 +14,8 @@ unsigned resolve_threads(unsigned requested) {
 
 void parallel_ranges(std::size_t count, unsigned threads,
                      const std::function<void(std::size_t begin, std::size_t end)>& body) {
-  const std::size_t parts = std::clamp<std::size_t>(resolve_threads(threads), 1, std::max<std::size_t>(count, 1));
+  const std::size_t parts =
+      std::clamp<std::size_t>(resolve_threads(threads), 1, std::max<std::size_t>(count, 1));
   std::vector<std::exception_ptr> failures(parts);
   const auto run = [&](std::size_t part) {
     try {

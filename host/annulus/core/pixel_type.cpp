@@ -6,7 +6,7 @@ namespace annulus {
 namespace {
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, 10> kNames = {"uint8", "uint16", "uint32", "uint64", "int8",
+constexpr std::array<std::string_view, 10> kNames = {"uint8", "uint16", "uint32", "uint64",  "int8",
                                                      "int16", "int32",  "int64",  "float32", "float64"};
 
 }  // namespace

@@ -23,16 +23,26 @@ std::optional<PixelType> pixel_type_from_name(std::string_view name);
 template <typename F>
 decltype(auto) visit_pixel_type(PixelType type, F&& f) {
   switch (type) {
-    case PixelType::kU8: return std::forward<F>(f)(std::uint8_t{});
-    case PixelType::kU16: return std::forward<F>(f)(std::uint16_t{});
-    case PixelType::kU32: return std::forward<F>(f)(std::uint32_t{});
-    case PixelType::kU64: return std::forward<F>(f)(std::uint64_t{});
-    case PixelType::kI8: return std::forward<F>(f)(std::int8_t{});
-    case PixelType::kI16: return std::forward<F>(f)(std::int16_t{});
-    case PixelType::kI32: return std::forward<F>(f)(std::int32_t{});
-    case PixelType::kI64: return std::forward<F>(f)(std::int64_t{});
-    case PixelType::kF32: return std::forward<F>(f)(float{});
-    case PixelType::kF64: break;
+    case PixelType::kU8:
+      return std::forward<F>(f)(std::uint8_t{});
+    case PixelType::kU16:
+      return std::forward<F>(f)(std::uint16_t{});
+    case PixelType::kU32:
+      return std::forward<F>(f)(std::uint32_t{});
+    case PixelType::kU64:
+      return std::forward<F>(f)(std::uint64_t{});
+    case PixelType::kI8:
+      return std::forward<F>(f)(std::int8_t{});
+    case PixelType::kI16:
+      return std::forward<F>(f)(std::int16_t{});
+    case PixelType::kI32:
+      return std::forward<F>(f)(std::int32_t{});
+    case PixelType::kI64:
+      return std::forward<F>(f)(std::int64_t{});
+    case PixelType::kF32:
+      return std::forward<F>(f)(float{});
+    case PixelType::kF64:
+      break;
   }
   return std::forward<F>(f)(double{});
 }

@@ -1,6 +1,5 @@
-#include <annulus/core/sha256.hpp>
-
 #include <annulus/core/error.hpp>
+#include <annulus/core/sha256.hpp>
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
@@ -10,7 +9,8 @@
 
 namespace annulus {
 
-static_assert(std::endian::native == std::endian::little, "plans are hashed and payloads read as little endian");
+static_assert(std::endian::native == std::endian::little,
+              "plans are hashed and payloads read as little endian");
 
 struct Sha256::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();

@@ -19,10 +19,8 @@ class Sha256 {
 
   // The value's bytes as they lie in memory (little endian on every machine this builds for).
   template <typename T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  void add_value(T value) {
-    add(std::as_bytes(std::span(&value, 1)));
-  }
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  void add_value(T value) { add(std::as_bytes(std::span(&value, 1))); }
 
   // Length first, so that two arrays never run into each other.
   template <typename T>

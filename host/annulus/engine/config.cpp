@@ -1,6 +1,5 @@
-#include <annulus/engine/config.hpp>
-
 #include <annulus/core/error.hpp>
+#include <annulus/engine/config.hpp>
 #include <annulus/engine/enum_names.hpp>
 
 #include <fmt/format.h>
@@ -66,7 +65,8 @@ void decode(const Json& json, const std::string& name, const std::string& key, T
   } else if constexpr (std::is_integral_v<T>) {
     // Through the widest type, so that nothing wraps around.
     const bool fits = std::is_signed_v<T> ? json.is_number_integer() : json.is_number_unsigned();
-    if (!fits || json != Json(static_cast<T>(json.get<T>()))) refuse(name, key, "a whole number in range is expected");
+    if (!fits || json != Json(static_cast<T>(json.get<T>())))
+      refuse(name, key, "a whole number in range is expected");
     value = json.get<T>();
   } else {
     if (!json.is_array()) refuse(name, key, "a list is expected");
@@ -119,7 +119,8 @@ OpenOptions open_options(const IntegrateConfig& config) {
   open.raw_offset = config.raw_offset;
   if (!config.raw_shape.empty()) {
     if (config.raw_shape.size() != 2 || config.raw_shape[0] == 0 || config.raw_shape[1] == 0) {
-      throw Error(ErrorKind::kUsage, "--raw-shape", "rows and columns are expected", "for example --raw-shape 195 487");
+      throw Error(ErrorKind::kUsage, "--raw-shape", "rows and columns are expected",
+                  "for example --raw-shape 195 487");
     }
     open.raw_shape = Shape{config.raw_shape[0], config.raw_shape[1]};
   }
@@ -134,10 +135,12 @@ OpenOptions open_options(const IntegrateConfig& config) {
 
 void check(const IntegrateConfig& config) {
   if (config.inputs.empty()) {
-    throw Error(ErrorKind::kUsage, "inputs", "no frames are named", "for example: annulus integrate -p scan.poni *.cbf");
+    throw Error(ErrorKind::kUsage, "inputs", "no frames are named",
+                "for example: annulus integrate -p scan.poni *.cbf");
   }
   if (config.poni.empty()) {
-    throw Error(ErrorKind::kUsage, "--poni", "the geometry is missing", "give the PONI file of your calibration with -p");
+    throw Error(ErrorKind::kUsage, "--poni", "the geometry is missing",
+                "give the PONI file of your calibration with -p");
   }
   if (config.overwrite && config.append) {
     throw Error(ErrorKind::kUsage, "--overwrite", "it excludes --append", "give one of them");

@@ -5,8 +5,9 @@
 #include <annulus/engine/reduction.hpp>
 #include <annulus/plan/options.hpp>
 
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,17 +59,20 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"inputs", "inputs", "Input", "Files, file.h5::/path, patterns, directories, @list.txt"},
         config.inputs);
   visit(OptionInfo{"poni", "-p,--poni", "Input", "PONI file: the geometry"}, config.poni);
-  visit(OptionInfo{"mask", "-m,--mask", "Input", "Image of pixels to leave out (not 0), added to the detector's gaps"},
+  visit(OptionInfo{"mask", "-m,--mask", "Input",
+                   "Image of pixels to leave out (not 0), added to the detector's gaps"},
         config.mask);
   visit(OptionInfo{"dark", "-d,--dark", "Input", "Image to subtract"}, config.dark);
   visit(OptionInfo{"flat", "-f,--flat", "Input", "Image to divide by"}, config.flat);
-  visit(OptionInfo{"raw_shape", "--raw-shape", "Input", "Rows and columns of headerless files"}, config.raw_shape);
+  visit(OptionInfo{"raw_shape", "--raw-shape", "Input", "Rows and columns of headerless files"},
+        config.raw_shape);
   visit(OptionInfo{"raw_type", "--raw-type", "Input", "Pixel type of headerless files, little endian"},
         config.raw_type);
   visit(OptionInfo{"raw_offset", "--raw-offset", "Input", "Bytes to skip at the start of headerless files"},
         config.raw_offset);
-  visit(OptionInfo{"verify_checksum", "--verify-checksum", "Input", "Check the MD5 of CBF files that have one"},
-        config.verify_checksum);
+  visit(
+      OptionInfo{"verify_checksum", "--verify-checksum", "Input", "Check the MD5 of CBF files that have one"},
+      config.verify_checksum);
 
   visit(OptionInfo{"npt", "-n,--npt", "Pattern", "Number of bins"}, integration.bins);
   visit(OptionInfo{"unit", "-u,--unit", "Pattern", "r_m, r_mm, 2th_deg, 2th_rad, q_nm^-1 or q_A^-1"},
@@ -87,11 +91,14 @@ void for_each_option(Config& config, Visit&& visit) {
         integration.polarization);
   visit(OptionInfo{"no_solid_angle", "--no-solid-angle", "Corrections", "Do not correct for the solid angle"},
         config.no_solid_angle);
-  visit(OptionInfo{"normalization_factor", "--normalization-factor", "Corrections", "Divides the result (monitor)"},
+  visit(OptionInfo{"normalization_factor", "--normalization-factor", "Corrections",
+                   "Divides the result (monitor)"},
         integration.normalization_factor);
-  visit(OptionInfo{"dummy", "--dummy", "Corrections", "Value of invalid pixels (default: the detector's habit)"},
+  visit(OptionInfo{"dummy", "--dummy", "Corrections",
+                   "Value of invalid pixels (default: the detector's habit)"},
         integration.dummy);
-  visit(OptionInfo{"delta_dummy", "--delta-dummy", "Corrections", "Pixels this close to the dummy are invalid too"},
+  visit(OptionInfo{"delta_dummy", "--delta-dummy", "Corrections",
+                   "Pixels this close to the dummy are invalid too"},
         integration.delta_dummy);
   visit(OptionInfo{"max_count", "--max-count", "Corrections",
                    "Counts above are saturated, so invalid (default: from the file, or the type's maximum)"},
@@ -100,15 +107,19 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"output", "-o,--output", "Output", "File to write (default: named after the first input)"},
         config.output);
   visit(OptionInfo{"format", "--format", "Output", "nexus or xy"}, config.format);
-  visit(OptionInfo{"overwrite", "--overwrite", "Output", "Replace the output if it exists"}, config.overwrite);
+  visit(OptionInfo{"overwrite", "--overwrite", "Output", "Replace the output if it exists"},
+        config.overwrite);
   visit(OptionInfo{"append", "--append", "Output", "Add to the output if it exists"}, config.append);
-  visit(OptionInfo{"save_matrix", "--save-matrix", "Output", "HDF5 file for the plan's matrix, as SciPy's CSR"},
-        config.save_matrix);
+  visit(
+      OptionInfo{"save_matrix", "--save-matrix", "Output", "HDF5 file for the plan's matrix, as SciPy's CSR"},
+      config.save_matrix);
 
-  visit(OptionInfo{"backend", "--backend", "Run", "What reduces frames: see 'annulus devices'"}, config.backend);
+  visit(OptionInfo{"backend", "--backend", "Run", "What reduces frames: see 'annulus devices'"},
+        config.backend);
   visit(OptionInfo{"threads", "--threads", "Run", "Threads of the backend (0: one a core)"}, config.threads);
   visit(OptionInfo{"readers", "--readers", "Run", "Threads that read files ahead"}, config.readers);
-  visit(OptionInfo{"keep_going", "--keep-going", "Run", "Record bad frames as NaN with their reason, and go on"},
+  visit(OptionInfo{"keep_going", "--keep-going", "Run",
+                   "Record bad frames as NaN with their reason, and go on"},
         config.keep_going);
 }
 

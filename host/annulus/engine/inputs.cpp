@@ -1,6 +1,5 @@
-#include <annulus/engine/inputs.hpp>
-
 #include <annulus/core/error.hpp>
+#include <annulus/engine/inputs.hpp>
 
 #include <fmt/format.h>
 #include <glob.h>
@@ -38,7 +37,8 @@ void expand_directory(const std::string& directory, std::vector<std::string>& ur
   try {
     for (const auto& entry : fs::directory_iterator(directory)) {
       const bool hidden = entry.path().filename().string().starts_with('.');
-      if (!hidden && entry.is_regular_file() && is_image_name(entry.path())) files.push_back(entry.path().string());
+      if (!hidden && entry.is_regular_file() && is_image_name(entry.path()))
+        files.push_back(entry.path().string());
     }
   } catch (const fs::filesystem_error& error) {
     throw Error(ErrorKind::kInput, directory, error.code().message());
@@ -84,7 +84,7 @@ void expand_list(const std::string& path, int depth, std::vector<std::string>& u
 
 void expand(const std::string& argument, int depth, std::vector<std::string>& urls) {
   if (argument.starts_with('@')) return expand_list(argument.substr(1), depth, urls);
-  const std::size_t dataset = argument.find("::");
+  const std::size_t dataset = argument.rfind("::");
   const std::string path = argument.substr(0, dataset);
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return expand_directory(path, urls);
@@ -136,7 +136,8 @@ bool natural_less(const std::string& a, const std::string& b) {
 std::vector<std::string> expand_inputs(const std::vector<std::string>& arguments) {
   std::vector<std::string> urls;
   for (const std::string& argument : arguments) expand(argument, 0, urls);
-  if (urls.empty()) throw Error(ErrorKind::kUsage, "input", "no input files", "name files, a directory or a pattern");
+  if (urls.empty())
+    throw Error(ErrorKind::kUsage, "input", "no input files", "name files, a directory or a pattern");
   return urls;
 }
 

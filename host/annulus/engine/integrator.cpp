@@ -1,7 +1,6 @@
-#include <annulus/engine/integrator.hpp>
-
 #include <annulus/backends/cpu_reducer.hpp>
 #include <annulus/core/error.hpp>
+#include <annulus/engine/integrator.hpp>
 #include <annulus/engine/prepare.hpp>
 
 namespace annulus {
@@ -10,8 +9,8 @@ struct Integrator::Worker {
   CpuReducer reducer;
 };
 
-Integrator::Integrator(const Geometry& geometry, const IntegrationOptions& options, const FrameProperties& frames,
-                       const PixelMaps& maps, unsigned threads)
+Integrator::Integrator(const Geometry& geometry, const IntegrationOptions& options,
+                       const FrameProperties& frames, const PixelMaps& maps, unsigned threads)
     : plan_(std::make_shared<const Plan>(build_plan(geometry, options, maps, frames, threads))),
       worker_(new Worker{CpuReducer(plan_)}) {}
 

@@ -1,7 +1,6 @@
-#include <annulus/engine/reduction.hpp>
-
 #include <annulus/engine/frame_reader.hpp>
 #include <annulus/engine/prepare.hpp>
+#include <annulus/engine/reduction.hpp>
 #include <annulus/plan/pattern.hpp>
 
 #include <algorithm>
@@ -115,7 +114,8 @@ class Writer {
     if (results_.empty()) {
       for (FrameResult& result : backend_.collect()) results_.push_back(std::move(result));
     }
-    if (results_.empty()) throw Error(ErrorKind::kBackend, "backend", "it ended before all frames were reduced");
+    if (results_.empty())
+      throw Error(ErrorKind::kBackend, "backend", "it ended before all frames were reduced");
     FrameResult result = std::move(results_.front());
     results_.pop_front();
     return result;
@@ -206,7 +206,8 @@ FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOpt
       if (!first_fault) first_fault = error;
     }
   }
-  throw first_fault.value_or(Error(ErrorKind::kInput, urls.empty() ? "input" : urls.front(), "no frame to read"));
+  throw first_fault.value_or(
+      Error(ErrorKind::kInput, urls.empty() ? "input" : urls.front(), "no frame to read"));
 }
 
 ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_ptr<const Plan> plan,

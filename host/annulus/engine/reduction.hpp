@@ -19,15 +19,15 @@ namespace annulus {
 
 struct ReductionSettings {
   OpenOptions open;
-  unsigned readers = 2;       // threads that read files
-  bool keep_going = false;    // a bad frame is recorded and the scan goes on
+  unsigned readers = 2;                                    // threads that read files
+  bool keep_going = false;                                 // a bad frame is recorded and the scan goes on
   std::size_t memory_for_frames = std::size_t{256} << 20;  // bytes that wait or are in work
 
   const std::atomic<bool>* stop_requested = nullptr;  // set by a signal: end after what is in work
 };
 
 struct ReductionProgress {
-  std::uint64_t frames = 0;    // written
+  std::uint64_t frames = 0;  // written
   std::uint64_t bad = 0;
   std::uint64_t expected = 0;  // a guess until all files were opened
 };

@@ -1,11 +1,12 @@
-#include <fmt/format.h>
-
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/formats/cbf.hpp>
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/dectris_header.hpp>
 #include <annulus/formats/header_text.hpp>
 #include <annulus/formats/md5.hpp>
+
+#include <fmt/format.h>
+
 #include <cstring>
 #include <limits>
 #include <optional>

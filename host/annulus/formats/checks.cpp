@@ -1,7 +1,8 @@
+#include <annulus/formats/checks.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <annulus/formats/checks.hpp>
 #include <new>
 #include <utility>
 

@@ -4,6 +4,7 @@
 #include <annulus/core/bytes.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/formats/frame_source.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string>

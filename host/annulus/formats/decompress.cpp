@@ -1,10 +1,11 @@
+#include <annulus/formats/checks.hpp>
+#include <annulus/formats/decompress.hpp>
+
 #include <bzlib.h>
 #include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <annulus/formats/checks.hpp>
-#include <annulus/formats/decompress.hpp>
 #include <limits>
 #include <new>
 

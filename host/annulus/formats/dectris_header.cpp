@@ -1,5 +1,6 @@
 #include <annulus/formats/dectris_header.hpp>
 #include <annulus/formats/header_text.hpp>
+
 #include <cmath>
 #include <string>
 

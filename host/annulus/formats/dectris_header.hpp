@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/formats/frame_source.hpp>
+
 #include <string_view>
 
 namespace annulus {

@@ -1,13 +1,15 @@
-#include <algorithm>
 #include <annulus/codecs/byte_offset.hpp>
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/sha256.hpp>
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/describe.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 #include <vector>
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <annulus/formats/frame_source.hpp>
+
 #include <nlohmann/json_fwd.hpp>
+
 #include <string>
 
 namespace annulus {

@@ -1,9 +1,10 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/edf.hpp>
 #include <annulus/formats/header_text.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>

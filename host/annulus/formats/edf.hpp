@@ -3,6 +3,7 @@
 
 #include <annulus/formats/frame_source.hpp>
 #include <annulus/formats/input_file.hpp>
+
 #include <memory>
 
 namespace annulus {

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/formats/cbf.hpp>
 #include <annulus/formats/checks.hpp>
@@ -9,6 +7,9 @@
 #include <annulus/formats/npy.hpp>
 #include <annulus/formats/raw.hpp>
 #include <annulus/formats/tiff.hpp>
+
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace annulus {

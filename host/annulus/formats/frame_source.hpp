@@ -3,6 +3,7 @@
 
 #include <annulus/core/frame.hpp>
 #include <annulus/core/image.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -1,11 +1,12 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/hdf5.hpp>
 #include <annulus/formats/hdf5_dataset.hpp>
 #include <annulus/formats/hdf5_find.hpp>
 #include <annulus/formats/header_text.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace {
 class Hdf5Source : public FrameSource {
  public:
   Hdf5Source(const std::string& path, const std::string& dataset) : path_(path) {
-    const H5Session session;
+    const Hdf5Session session;
     open_file();
     const auto paths = dataset.empty() ? find_image_datasets(path_, file_.get()) : std::vector{dataset};
     info_.frames = 0;
@@ -25,7 +26,7 @@ class Hdf5Source : public FrameSource {
   }
 
   ~Hdf5Source() override {
-    const H5Session session;
+    const Hdf5Session session;
     datasets_.clear();
     file_ = {};
   }
@@ -34,7 +35,7 @@ class Hdf5Source : public FrameSource {
 
   Frame read(std::uint64_t i) const override {
     check_frame_index(path_, info_, i);
-    const H5Session session;
+    const Hdf5Session session;
     for (const auto& dataset : datasets_) {
       if (i < dataset.frames()) return make_frame(info_, dataset.url(), i, dataset.read(i));
       i -= dataset.frames();
@@ -44,15 +45,15 @@ class Hdf5Source : public FrameSource {
 
  private:
   void open_file() {
-    file_ = H5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (file_) return;
     // A file that somebody is writing opens only in the mode made for that.
     H5Eclear2(H5E_DEFAULT);
-    file_ = H5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
+    file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
     if (file_) return;
     H5Eclear2(H5E_DEFAULT);
     // Once more for the message, which is about the plain mode then.
-    file_ = H5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (file_) return;
     throw hdf5_error(path_, "cannot be opened as HDF5",
                      "copy it again if it is damaged; wait if it is being written");
@@ -108,7 +109,7 @@ class Hdf5Source : public FrameSource {
   }
 
   std::string path_;
-  H5Handle file_;
+  Hdf5Handle file_;
   std::vector<Hdf5Dataset> datasets_;
   SourceInfo info_;
 };

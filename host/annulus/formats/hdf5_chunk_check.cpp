@@ -72,8 +72,8 @@ bool lz4_is_sound(std::span<const std::byte> block, std::uint64_t expected) {
     unpacked += literals;
     if (block.empty()) return unpacked == expected;  // the last sequence has no match
     if (block.size() < 2) return false;
-    const auto distance = std::to_integer<std::size_t>(block[0]) | std::to_integer<std::size_t>(block[1])
-                                                                       << 8;
+    const auto low = std::to_integer<std::size_t>(block[0]);
+    const auto distance = low | std::to_integer<std::size_t>(block[1]) << 8;
     block = block.subspan(2);
     std::size_t match = token & 15;
     if (distance == 0 || distance > unpacked || !read_length(block, match)) return false;
@@ -123,7 +123,7 @@ std::string check_lz4(std::span<const std::byte> stored, std::uint64_t expected)
 }
 
 std::string check_bitshuffle(std::span<const std::byte> stored, std::uint64_t expected,
-                             std::size_t element_size, bool lz4) {
+                             std::size_t element_size) {
   constexpr std::uint64_t kDefaultBlock = 8192;
   constexpr std::uint64_t kElementsTogether = 8;  // the bits of eight elements are shuffled
   if (stored.size() < kHeaderBytes) return "a chunk has no header";

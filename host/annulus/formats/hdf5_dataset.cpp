@@ -1,8 +1,9 @@
+#include <annulus/formats/checks.hpp>
+#include <annulus/formats/hdf5_dataset.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <annulus/formats/checks.hpp>
-#include <annulus/formats/hdf5_dataset.hpp>
 #include <array>
 #include <filesystem>
 
@@ -62,7 +63,7 @@ Hdf5Dataset::Hdf5Dataset(hid_t file, const std::string& file_path, const std::st
   }
   read_type();
   read_shape();
-  const H5Handle properties(H5Dget_create_plist(dataset_.get()), H5Pclose);
+  const Hdf5Handle properties(H5Dget_create_plist(dataset_.get()), H5Pclose);
   if (!properties) throw hdf5_error(url_, "the layout cannot be read", kCopyAgain);
   const H5D_layout_t layout = H5Pget_layout(properties.get());
   if (layout == H5D_CHUNKED) {
@@ -95,7 +96,7 @@ Hdf5Dataset::Hdf5Dataset(hid_t file, const std::string& file_path, const std::st
 }
 
 void Hdf5Dataset::read_type() {
-  const H5Handle type(H5Dget_type(dataset_.get()), H5Tclose);
+  const Hdf5Handle type(H5Dget_type(dataset_.get()), H5Tclose);
   if (!type) throw hdf5_error(url_, "the type cannot be read", kCopyAgain);
   H5T_class_t kind = H5Tget_class(type.get());
   H5T_sign_t sign = H5T_SGN_NONE;
@@ -136,7 +137,7 @@ void Hdf5Dataset::read_type() {
 }
 
 void Hdf5Dataset::read_shape() {
-  const H5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
+  const Hdf5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
   rank_ = space ? H5Sget_simple_extent_ndims(space.get()) : -1;
   if (rank_ != 2 && rank_ != 3) {
     throw input_error(url_, fmt::format("{} dimensions: neither an image nor a stack of images", rank_),
@@ -243,11 +244,11 @@ void Hdf5Dataset::check_chunks(std::uint64_t i) const {
 
 Bytes Hdf5Dataset::read(std::uint64_t i) const {
   check_chunks(i);
-  const H5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
+  const Hdf5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
   const std::array<hsize_t, 3> start = {i, 0, 0};
   const std::array<hsize_t, 3> count = {1, shape_.rows, shape_.cols};
   const auto skip = static_cast<std::size_t>(3 - rank_);
-  const H5Handle memory(H5Screate_simple(2, count.data() + 1, nullptr), H5Sclose);
+  const Hdf5Handle memory(H5Screate_simple(2, count.data() + 1, nullptr), H5Sclose);
   if (!space || !memory ||
       H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data() + skip, nullptr, count.data() + skip,
                           nullptr) < 0) {

@@ -5,7 +5,8 @@
 #include <annulus/core/image.hpp>
 #include <annulus/core/pixel_type.hpp>
 #include <annulus/formats/hdf5_chunk_check.hpp>
-#include <annulus/formats/hdf5_handle.hpp>
+#include <annulus/formats/hdf5_error.hpp>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,7 +36,7 @@ class Hdf5Dataset {
   std::uint64_t chunk_bytes() const;
 
   std::string url_;
-  H5Handle dataset_;
+  Hdf5Handle dataset_;
   PixelType type_ = PixelType::kI32;
   Shape shape_;
   std::uint64_t frames_ = 1;

@@ -1,8 +1,9 @@
+#include <annulus/formats/checks.hpp>
+#include <annulus/formats/hdf5_find.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <annulus/formats/checks.hpp>
-#include <annulus/formats/hdf5_find.hpp>
 
 namespace annulus {
 namespace {
@@ -11,17 +12,17 @@ constexpr std::size_t kMaxListed = 20;
 constexpr int kMaxChain = 8;  // @default may point in a circle
 
 bool is_number(hid_t dataset) {
-  const H5Handle type(H5Dget_type(dataset), H5Tclose);
+  const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
   const H5T_class_t kind = type ? H5Tget_class(type.get()) : H5T_NO_CLASS;
   return kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_ENUM || kind == H5T_BITFIELD;
 }
 
 // The shape if the path leads to an array of numbers; an empty one is not opened by mistake.
 std::optional<std::vector<hsize_t>> number_array(hid_t file, const std::string& path) {
-  const H5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
   H5Eclear2(H5E_DEFAULT);
   if (!dataset || !is_number(dataset.get())) return std::nullopt;
-  const H5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
   const int rank = space ? H5Sget_simple_extent_ndims(space.get()) : -1;
   if (rank < 0) return std::nullopt;
   std::vector<hsize_t> shape(static_cast<std::size_t>(rank));
@@ -35,11 +36,11 @@ bool is_image(hid_t file, const std::string& path) {
 }
 
 std::string text_attribute(hid_t object, const char* name) {
-  const H5Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
   H5Eclear2(H5E_DEFAULT);
   if (!attribute) return {};
-  const H5Handle type(H5Aget_type(attribute.get()), H5Tclose);
-  const H5Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
   if (!type || !space || H5Tget_class(type.get()) != H5T_STRING ||
       H5Sget_simple_extent_npoints(space.get()) != 1) {
     return {};
@@ -71,7 +72,7 @@ std::string join(const std::string& group, const std::string& name) {
 std::optional<std::string> follow_default_chain(hid_t file) {
   std::string path = "/";
   for (int step = 0; step < kMaxChain; ++step) {
-    const H5Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
+    const Hdf5Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
     H5Eclear2(H5E_DEFAULT);
     if (!object) return std::nullopt;
     if (H5Iget_type(object.get()) == H5I_DATASET) return path;
@@ -88,7 +89,7 @@ std::vector<std::string> numbered_datasets(hid_t file) {
   std::vector<std::string> paths;
   const auto path_of = [](std::size_t number) { return fmt::format("/entry/data/data_{:06}", number); };
   // The link counts, not whether it leads somewhere: a missing data file is an error, not the end of a scan.
-  const H5Handle group(H5Gopen2(file, "/entry/data", H5P_DEFAULT), H5Gclose);
+  const Hdf5Handle group(H5Gopen2(file, "/entry/data", H5P_DEFAULT), H5Gclose);
   H5Eclear2(H5E_DEFAULT);
   if (!group) return paths;
   while (H5Lexists(file, path_of(paths.size() + 1).c_str(), H5P_DEFAULT) > 0)
@@ -138,10 +139,10 @@ std::vector<std::string> find_image_datasets(const std::string& where, hid_t fil
 }
 
 std::optional<Hdf5Number> read_number(hid_t file, const std::string& path) {
-  const H5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
   H5Eclear2(H5E_DEFAULT);
   if (!dataset || !is_number(dataset.get())) return std::nullopt;
-  const H5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
   if (!space || H5Sget_simple_extent_npoints(space.get()) != 1) return std::nullopt;
   Hdf5Number number;
   const bool good =

@@ -1,7 +1,8 @@
 // Which dataset of an HDF5 file holds the images, where the user names none.
 #pragma once
 
-#include <annulus/formats/hdf5_handle.hpp>
+#include <annulus/formats/hdf5_error.hpp>
+
 #include <optional>
 #include <string>
 #include <vector>

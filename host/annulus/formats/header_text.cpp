@@ -1,5 +1,6 @@
-#include <algorithm>
 #include <annulus/formats/header_text.hpp>
+
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 

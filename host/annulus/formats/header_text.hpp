@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/core/bytes.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>

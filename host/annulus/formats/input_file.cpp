@@ -1,11 +1,12 @@
+#include <annulus/formats/checks.hpp>
+#include <annulus/formats/input_file.hpp>
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <annulus/formats/checks.hpp>
-#include <annulus/formats/input_file.hpp>
 #include <cerrno>
 #include <cstring>
 #include <system_error>

@@ -6,6 +6,7 @@
 
 #include <annulus/core/bytes.hpp>
 #include <annulus/formats/decompress.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string>

@@ -1,7 +1,8 @@
-#include <openssl/evp.h>
-
 #include <annulus/core/error.hpp>
 #include <annulus/formats/md5.hpp>
+
+#include <openssl/evp.h>
+
 #include <array>
 
 namespace annulus {

@@ -1,8 +1,9 @@
-#include <fmt/format.h>
-
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/header_text.hpp>
 #include <annulus/formats/npy.hpp>
+
+#include <fmt/format.h>
+
 #include <cstring>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
-#include <fmt/format.h>
-
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/raw.hpp>
+
+#include <fmt/format.h>
 
 namespace annulus {
 namespace {

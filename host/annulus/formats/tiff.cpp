@@ -1,11 +1,12 @@
-#include <fmt/format.h>
-#include <tiffio.h>
-
-#include <algorithm>
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/dectris_header.hpp>
 #include <annulus/formats/header_text.hpp>
 #include <annulus/formats/tiff.hpp>
+
+#include <fmt/format.h>
+#include <tiffio.h>
+
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>

@@ -1,14 +1,15 @@
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <annulus/codecs/byte_offset.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/formats/cbf.hpp>
 #include <annulus/formats/header_text.hpp>
 #include <annulus/formats/md5.hpp>
 #include <annulus/formats/writers.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #include <system_error>

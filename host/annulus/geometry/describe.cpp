@@ -1,6 +1,7 @@
-#include <algorithm>
 #include <annulus/core/sha256.hpp>
 #include <annulus/geometry/describe.hpp>
+
+#include <algorithm>
 
 namespace annulus {
 

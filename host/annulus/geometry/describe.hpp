@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/geometry/geometry.hpp>
+
 #include <nlohmann/json.hpp>
 
 namespace annulus {

@@ -1,10 +1,11 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/core/error.hpp>
 #include <annulus/geometry/detector.hpp>
 #include <annulus/geometry/detector_catalogue.hpp>
 #include <annulus/geometry/in_quotes.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <unordered_map>

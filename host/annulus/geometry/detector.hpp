@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/core/image.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,6 +1,7 @@
 // Names, shapes and pixel sizes agree with pyFAI, so that PONI files mean the same in both. Where its
 // releases differ, the entry says which one is followed and why.
 #include <annulus/geometry/detector_catalogue.hpp>
+
 #include <initializer_list>
 #include <span>
 #include <string>

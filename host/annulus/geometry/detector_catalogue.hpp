@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/geometry/detector.hpp>
+
 #include <vector>
 
 namespace annulus {

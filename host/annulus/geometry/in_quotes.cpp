@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <annulus/geometry/in_quotes.hpp>
+
+#include <fmt/format.h>
 
 namespace annulus {
 

@@ -1,9 +1,10 @@
-#include <fmt/format.h>
-
 #include <annulus/geometry/in_quotes.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/geometry/poni_detector.hpp>
 #include <annulus/geometry/poni_text.hpp>
+
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstring>
 #include <fstream>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/geometry/geometry.hpp>
+
 #include <filesystem>
 #include <string>
 #include <string_view>

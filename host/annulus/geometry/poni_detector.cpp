@@ -1,9 +1,10 @@
-#include <fmt/format.h>
-
 #include <annulus/geometry/in_quotes.hpp>
 #include <annulus/geometry/poni_detector.hpp>
-#include <cmath>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <cmath>
 
 namespace annulus {
 namespace {

@@ -1,9 +1,10 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/core/error.hpp>
 #include <annulus/geometry/detector_catalogue.hpp>
 #include <annulus/geometry/poni.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -97,9 +98,9 @@ std::string format_poni(const Geometry& geometry, PoniVersion version) {
       "Rot1: {}\n"
       "Rot2: {}\n"
       "Rot3: {}\n",
-      oriented ? "2.1" : "2", detector.name, geometry.detector.pixel1, geometry.detector.pixel2, detector.shapes,
-      oriented ? ", \"orientation\": 3" : "", geometry.distance,
-      geometry.poni1, geometry.poni2, geometry.rot1, geometry.rot2, geometry.rot3);
+      oriented ? "2.1" : "2", detector.name, geometry.detector.pixel1, geometry.detector.pixel2,
+      detector.shapes, oriented ? ", \"orientation\": 3" : "", geometry.distance, geometry.poni1,
+      geometry.poni2, geometry.rot1, geometry.rot2, geometry.rot3);
   if (geometry.wavelength) text += fmt::format("Wavelength: {}\n", *geometry.wavelength);
   return text;
 }

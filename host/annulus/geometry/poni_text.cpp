@@ -1,7 +1,8 @@
-#include <fmt/format.h>
-
 #include <annulus/geometry/in_quotes.hpp>
 #include <annulus/geometry/poni_text.hpp>
+
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <utility>

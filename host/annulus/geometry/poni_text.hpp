@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/core/error.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <string>

@@ -1,4 +1,5 @@
 #include <annulus/geometry/unit.hpp>
+
 #include <array>
 #include <numbers>
 

@@ -1,12 +1,13 @@
+#include <annulus/core/error.hpp>
+#include <annulus/outputs/canvas.hpp>
+#include <annulus/outputs/utf8.hpp>
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <plplot/plplot.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <annulus/core/error.hpp>
-#include <annulus/outputs/canvas.hpp>
-#include <annulus/outputs/utf8.hpp>
 #include <array>
 #include <cerrno>
 #include <cmath>

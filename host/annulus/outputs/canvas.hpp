@@ -1,8 +1,9 @@
 // A picture being drawn with PLplot: one at a time, headless, to a PNG or SVG file.
 #pragma once
 
-#include <algorithm>
 #include <annulus/outputs/plot.hpp>
+
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <mutex>

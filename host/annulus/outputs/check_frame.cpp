@@ -1,7 +1,7 @@
-#include <fmt/format.h>
-
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/check_frame.hpp>
+
+#include <fmt/format.h>
 
 namespace annulus {
 

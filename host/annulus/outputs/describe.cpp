@@ -1,9 +1,11 @@
-#include <algorithm>
 #include <annulus/outputs/describe.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/utf8.hpp>
+
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace annulus {
 namespace {

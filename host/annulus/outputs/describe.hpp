@@ -1,8 +1,9 @@
 // What an output file holds, for `annulus info`.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+
+#include <filesystem>
 
 namespace annulus {
 

@@ -1,3 +1,5 @@
+#include <annulus/outputs/guarded_file.hpp>
+
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/file.h>
@@ -6,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <annulus/outputs/guarded_file.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -267,11 +268,11 @@ void sync_to_disk(hid_t file, WriteFault& fault) {
     remember(fault, errno);
 }
 
-Handle guarded_access(std::shared_ptr<WriteFault> fault) {
+Hdf5Handle guarded_access(std::shared_ptr<WriteFault> fault) {
   static hid_t driver = -1;
   if (driver < 0 || H5Iis_valid(driver) <= 0) driver = H5FDregister(&driver_class());
   const Access access{std::move(fault)};
-  Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  Hdf5Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   if (driver < 0 || !list || H5Pset_driver(list.get(), driver, &access) < 0 ||
       H5Pset_libver_bounds(list.get(), H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0) {
     throw Error(ErrorKind::kOutput, "HDF5", "the library refuses the file driver (" + hdf5_reason() + ")",

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <annulus/outputs/hdf5.hpp>
+
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -34,7 +35,7 @@ struct WriteFault {
 
 // A file access list that uses the driver, for H5Fcreate and H5Fopen. A file opened with it is held against
 // a second writer of this kind (but not against readers).
-Handle guarded_access(std::shared_ptr<WriteFault> fault);
+Hdf5Handle guarded_access(std::shared_ptr<WriteFault> fault);
 
 // Waits until what was flushed is on the disk; a failure is remembered in the WriteFault.
 void sync_to_disk(hid_t file, WriteFault& fault);

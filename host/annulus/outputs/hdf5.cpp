@@ -1,8 +1,8 @@
-#include <fmt/format.h>
-
-#include <annulus/core/hdf5_lock.hpp>
 #include <annulus/outputs/hdf5.hpp>
 #include <annulus/outputs/utf8.hpp>
+
+#include <fmt/format.h>
+
 #include <array>
 
 namespace annulus {
@@ -11,30 +11,30 @@ namespace {
 // Texts in a file are small; a header that claims more is not read.
 constexpr std::size_t kLongestText = std::size_t{64} << 20;
 
-Handle text_type(std::size_t size) {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+Hdf5Handle text_type(std::size_t size) {
+  Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type.get(), size);
   H5Tset_cset(type.get(), H5T_CSET_UTF8);
   return type;
 }
 
-Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
+Hdf5Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
 
-Handle vector_space(std::size_t count) {
+Hdf5Handle vector_space(std::size_t count) {
   const hsize_t size = count;
   return {H5Screate_simple(1, &size, nullptr), H5Sclose};
 }
 
 void put_attribute(hid_t object, const char* name, hid_t type, hid_t space, const void* value) {
-  Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  Hdf5Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute || H5Awrite(attribute.get(), type, value) < 0) {
     throw_hdf5(ErrorKind::kOutput, object, fmt::format("cannot write the attribute \"{}\"", name));
   }
 }
 
-Handle put_dataset(hid_t parent, const std::string& name, hid_t type, hid_t space, const void* values) {
-  Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                 H5Dclose);
+Hdf5Handle put_dataset(hid_t parent, const std::string& name, hid_t type, hid_t space, const void* values) {
+  Hdf5Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                     H5Dclose);
   if (!dataset || H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
     throw_hdf5(ErrorKind::kOutput, parent, fmt::format("cannot write the field \"{}\"", name));
   }
@@ -46,7 +46,7 @@ template <typename Read>
 std::optional<std::string> text_value(hid_t type, hid_t space, Read read) {
   if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) return {};
   if (H5Tis_variable_str(type) > 0) {
-    const Handle memory = text_type(H5T_VARIABLE);
+    const Hdf5Handle memory = text_type(H5T_VARIABLE);
     H5Tset_cset(memory.get(), H5Tget_cset(type));
     char* text = nullptr;
     if (read(memory.get(), &text) < 0) return {};
@@ -64,24 +64,6 @@ std::optional<std::string> text_value(hid_t type, hid_t space, Read read) {
 
 }  // namespace
 
-Hdf5Scope::Hdf5Scope() : lock_(lock_hdf5()) {
-  H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-}
-
-Hdf5Scope::~Hdf5Scope() { H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_); }
-
-std::string hdf5_reason() {
-  std::string reason;
-  const auto first = [](unsigned, const H5E_error2_t* error, void* data) -> herr_t {
-    if (error->desc != nullptr) *static_cast<std::string*>(data) = error->desc;
-    return 0;
-  };
-  // Upward ends at the API call; the innermost entry, which comes first downward, is the cause.
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, first, &reason);
-  return reason.empty() ? "HDF5 gives no reason" : reason;
-}
-
 std::string file_name_of(hid_t object) {
   const ssize_t length = H5Fget_name(object, nullptr, 0);
   if (length <= 0) return "HDF5 file";
@@ -96,8 +78,8 @@ void throw_hdf5(ErrorKind kind, hid_t object, std::string_view what) {
   throw Error(kind, file_name_of(object), fmt::format("{} ({})", what, reason));
 }
 
-Handle create_group(hid_t parent, const std::string& name, const char* nx_class) {
-  Handle group(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+Hdf5Handle create_group(hid_t parent, const std::string& name, const char* nx_class) {
+  Hdf5Handle group(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
   if (!group) throw_hdf5(ErrorKind::kOutput, parent, fmt::format("cannot create the group \"{}\"", name));
   write_attribute(group.get(), "NX_class", std::string_view(nx_class));
   return group;
@@ -131,7 +113,7 @@ void write_text(hid_t parent, const std::string& name, std::string_view text) {
 }
 
 void write_flag(hid_t parent, const char* name, bool value) {
-  Handle type(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose);
+  Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose);
   const std::int8_t no = 0;
   const std::int8_t yes = 1;
   H5Tenum_insert(type.get(), "FALSE", &no);
@@ -139,17 +121,17 @@ void write_flag(hid_t parent, const char* name, bool value) {
   put_dataset(parent, name, type.get(), scalar_space().get(), value ? &yes : &no);
 }
 
-Handle write_number(hid_t parent, const char* name, double value, const char* units) {
-  Handle dataset = put_dataset(parent, name, H5T_NATIVE_DOUBLE, scalar_space().get(), &value);
+Hdf5Handle write_number(hid_t parent, const char* name, double value, const char* units) {
+  Hdf5Handle dataset = put_dataset(parent, name, H5T_NATIVE_DOUBLE, scalar_space().get(), &value);
   if (units != nullptr) write_attribute(dataset.get(), "units", std::string_view(units));
   return dataset;
 }
 
-Handle write_array(hid_t parent, const char* name, const std::vector<double>& values) {
+Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<double>& values) {
   return put_dataset(parent, name, H5T_NATIVE_DOUBLE, vector_space(values.size()).get(), values.data());
 }
 
-Handle write_array(hid_t parent, const char* name, const std::vector<std::int64_t>& values) {
+Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<std::int64_t>& values) {
   return put_dataset(parent, name, H5T_NATIVE_INT64, vector_space(values.size()).get(), values.data());
 }
 
@@ -163,10 +145,10 @@ bool has_object(hid_t parent, const std::string& path) {
 
 std::optional<std::string> read_text(hid_t parent, const std::string& path) {
   if (!has_object(parent, path)) return {};
-  const Handle dataset(H5Dopen2(parent, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle dataset(H5Dopen2(parent, path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset) return {};
-  const Handle type(H5Dget_type(dataset.get()), H5Tclose);
-  const Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
   return text_value(type.get(), space.get(), [&](hid_t memory, void* buffer) {
     return H5Dread(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
   });
@@ -175,10 +157,10 @@ std::optional<std::string> read_text(hid_t parent, const std::string& path) {
 std::optional<std::string> read_text_attribute(hid_t parent, const std::string& path, const char* name) {
   if (path != "." && path != "/" && !has_object(parent, path)) return {};
   if (H5Aexists_by_name(parent, path.c_str(), name, H5P_DEFAULT) <= 0) return {};
-  const Handle attribute(H5Aopen_by_name(parent, path.c_str(), name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle attribute(H5Aopen_by_name(parent, path.c_str(), name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute) return {};
-  const Handle type(H5Aget_type(attribute.get()), H5Tclose);
-  const Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
   return text_value(type.get(), space.get(),
                     [&](hid_t memory, void* buffer) { return H5Aread(attribute.get(), memory, buffer); });
 }
@@ -186,9 +168,9 @@ std::optional<std::string> read_text_attribute(hid_t parent, const std::string& 
 std::optional<std::vector<double>> read_doubles(hid_t parent, const std::string& path,
                                                 std::size_t most_values) {
   if (!has_object(parent, path)) return {};
-  const Handle dataset(H5Dopen2(parent, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle dataset(H5Dopen2(parent, path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset) return {};
-  const Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
   const hssize_t count = H5Sget_simple_extent_npoints(space.get());
   if (count < 0 || static_cast<std::size_t>(count) > most_values) return {};
   std::vector<double> values(static_cast<std::size_t>(count));

@@ -1,6 +1,7 @@
 #include <annulus/outputs/hdf5.hpp>
 #include <annulus/outputs/matrix_file.hpp>
 #include <annulus/plan/csr_view.hpp>
+
 #include <cmath>
 
 namespace annulus {
@@ -19,8 +20,8 @@ void write_matrix(const std::filesystem::path& path, const Plan& plan) {
   weights.reserve(view.data.size());
   for (const double share : view.data) weights.push_back(std::llround(std::ldexp(share, plan.weight_bits)));
 
-  const Hdf5Scope scope;
-  Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+  const Hdf5Session scope;
+  Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
   if (!file) {
     throw Error(ErrorKind::kOutput, path.string(), "the matrix cannot be written: " + hdf5_reason(),
                 "check --save-matrix");

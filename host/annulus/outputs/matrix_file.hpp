@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/plan/plan.hpp>
+
 #include <filesystem>
 
 namespace annulus {

@@ -1,9 +1,10 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/row_dataset.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
@@ -44,19 +45,19 @@ void write_root(hid_t file, const RunDescription& run, const std::string& now) {
 }
 
 void write_instrument(hid_t entry, const Geometry& geometry) {
-  const Handle instrument = create_group(entry, "instrument", "NXinstrument");
+  const Hdf5Handle instrument = create_group(entry, "instrument", "NXinstrument");
   write_text(instrument.get(), "name", "unknown");
-  const Handle source = create_group(instrument.get(), "source", "NXsource");
+  const Hdf5Handle source = create_group(instrument.get(), "source", "NXsource");
   write_text(source.get(), "name", "unknown");
   write_text(source.get(), "type", "unknown");
   write_text(source.get(), "probe", "x-ray");
   if (geometry.wavelength) {
     const double angstrom = *geometry.wavelength * 1e10;
-    const Handle monochromator = create_group(instrument.get(), "monochromator", "NXmonochromator");
+    const Hdf5Handle monochromator = create_group(instrument.get(), "monochromator", "NXmonochromator");
     write_number(monochromator.get(), "wavelength", angstrom, "angstrom");
     write_number(monochromator.get(), "energy", kHcKeVAngstrom / angstrom, "keV");
   }
-  const Handle detector = create_group(instrument.get(), "detector", "NXdetector");
+  const Hdf5Handle detector = create_group(instrument.get(), "detector", "NXdetector");
   write_text(detector.get(), "description", geometry.detector.name);
   write_number(detector.get(), "distance", geometry.distance, "m");
   write_number(detector.get(), "x_pixel_size", geometry.detector.pixel2, "m");
@@ -64,10 +65,10 @@ void write_instrument(hid_t entry, const Geometry& geometry) {
 }
 
 // Options keep the order in which the command table has them.
-Handle create_input(hid_t reduction) {
-  const Handle list(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+Hdf5Handle create_input(hid_t reduction) {
+  const Hdf5Handle list(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
   H5Pset_link_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-  Handle input(H5Gcreate2(reduction, "input", H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Gclose);
+  Hdf5Handle input(H5Gcreate2(reduction, "input", H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Gclose);
   if (!input) throw_hdf5(ErrorKind::kOutput, reduction, "cannot create the group \"input\"");
   write_attribute(input.get(), "NX_class", std::string_view("NXparameters"));
   return input;
@@ -84,13 +85,13 @@ std::string field_name(std::string name, std::set<std::string>& taken) {
   return name;
 }
 
-Handle write_reduction(hid_t entry, const Plan& plan, const RunDescription& run, const std::string& now) {
-  Handle reduction = create_group(entry, "reduction", "NXprocess");
+Hdf5Handle write_reduction(hid_t entry, const Plan& plan, const RunDescription& run, const std::string& now) {
+  Hdf5Handle reduction = create_group(entry, "reduction", "NXprocess");
   write_text(reduction.get(), "program", layout::kProgram);
   write_text(reduction.get(), "version", run.program_version);
   write_text(reduction.get(), "date", now);
   write_text(reduction.get(), "reference", kReference);
-  const Handle input = create_input(reduction.get());
+  const Hdf5Handle input = create_input(reduction.get());
   std::set<std::string> taken;
   for (const auto& [name, value] : run.options) write_text(input.get(), field_name(name, taken), value);
   write_text(input.get(), "poni", run.poni_text);
@@ -101,7 +102,7 @@ Handle write_reduction(hid_t entry, const Plan& plan, const RunDescription& run,
 }
 
 void write_totals(hid_t reduction, const Plan& plan) {
-  const Handle group = create_group(reduction, "accumulators", "NXcollection");
+  const Hdf5Handle group = create_group(reduction, "accumulators", "NXcollection");
   write_attribute(group.get(), "weight_bits", std::int32_t{plan.weight_bits});
   write_attribute(group.get(), "variance_bits", std::int32_t{plan.variance_bits});
   write_attribute(group.get(), "normalization_bits", std::int32_t{plan.normalization_bits});
@@ -114,16 +115,16 @@ void write_totals(hid_t reduction, const Plan& plan) {
 }
 
 void write_data(hid_t entry, const Plan& plan) {
-  const Handle data = create_group(entry, "data", "NXdata");
+  const Hdf5Handle data = create_group(entry, "data", "NXdata");
   write_attribute(data.get(), "signal", std::string_view("I"));
   write_attribute(data.get(), "axes", std::vector<std::string>{".", "radial_axis"});
   write_attribute(data.get(), "interpretation", std::string_view("spectrum"));
 
   const std::string name(nexus_name(plan.options.unit));
-  const Handle axis = write_array(data.get(), "radial_axis", plan.axis);
+  const Hdf5Handle axis = write_array(data.get(), "radial_axis", plan.axis);
   write_attribute(axis.get(), "units", nexus_units(plan.options.unit));
   write_attribute(axis.get(), "long_name", std::string_view(name));
-  const Handle edges = write_array(data.get(), "radial_axis_edges", plan.edges);
+  const Hdf5Handle edges = write_array(data.get(), "radial_axis_edges", plan.edges);
   write_attribute(edges.get(), "units", nexus_units(plan.options.unit));
   write_attribute(edges.get(), "long_name", std::string_view(name + " bin edges"));
 
@@ -131,7 +132,7 @@ void write_data(hid_t entry, const Plan& plan) {
   const double unit = std::ldexp(1.0, -(plan.weight_bits + plan.normalization_bits));
   std::transform(plan.totals.normalization.begin(), plan.totals.normalization.end(), values.begin(),
                  [unit](std::int64_t total) { return static_cast<double>(total) * unit; });
-  const Handle norm = write_array(data.get(), "norm", values);
+  const Hdf5Handle norm = write_array(data.get(), "norm", values);
   write_attribute(norm.get(), "units", std::string_view("arbitrary units"));
   write_attribute(norm.get(), "long_name",
                   std::string_view("effective number of pixels contributing to the corresponding bin"));
@@ -141,12 +142,12 @@ void create_bin_rows(hid_t file, const Plan& plan, std::uint64_t expected) {
   const RowShape shape{plan.bins(), layout::chunk_rows(plan.bins() * sizeof(double), expected)};
   const double nothing = std::numeric_limits<double>::quiet_NaN();
   const std::int64_t zero = 0;
-  const Handle intensity = create_rows(file, layout::kIntensity, H5T_NATIVE_DOUBLE, shape, &nothing);
+  const Hdf5Handle intensity = create_rows(file, layout::kIntensity, H5T_NATIVE_DOUBLE, shape, &nothing);
   write_attribute(intensity.get(), "units", std::string_view("arbitrary units"));
   write_attribute(intensity.get(), "long_name", std::string_view("intensity"));
   create_rows(file, layout::kSignal, H5T_NATIVE_INT64, shape, &zero);
   if (plan.has_variance()) {
-    const Handle errors = create_rows(file, layout::kErrors, H5T_NATIVE_DOUBLE, shape, &nothing);
+    const Hdf5Handle errors = create_rows(file, layout::kErrors, H5T_NATIVE_DOUBLE, shape, &nothing);
     write_attribute(errors.get(), "units", std::string_view("arbitrary units"));
     write_attribute(errors.get(), "long_name", std::string_view("estimated intensity error"));
     create_rows(file, layout::kVariance, H5T_NATIVE_INT64, shape, &zero);
@@ -157,7 +158,7 @@ void create_bin_rows(hid_t file, const Plan& plan, std::uint64_t expected) {
 }
 
 void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
-  const Handle frames = create_group(entry, "frames", "NXcollection");
+  const Hdf5Handle frames = create_group(entry, "frames", "NXcollection");
   write_attribute(frames.get(), "description",
                   std::string_view("One row a frame. status: 0 good, 1 bad (all NaN, for the reason in "
                                    "fault). status is written after everything else of a frame: its length "
@@ -174,7 +175,7 @@ void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
   create_rows(file, layout::kStatus, H5T_NATIVE_UINT8, scalar, &not_stored);
 
   const auto create_texts = [&](const char* path, std::size_t length) {
-    const Handle type = fixed_text_type(length);
+    const Hdf5Handle type = fixed_text_type(length);
     const std::string empty(length, '\0');
     const RowShape shape{0, std::min(layout::chunk_rows(length, expected), scalar.chunk_rows)};
     create_rows(file, path, type.get(), shape, empty.data());
@@ -185,9 +186,9 @@ void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
 
 // Overwritten at each flush, which SWMR allows for a field of fixed size.
 void write_end_time(hid_t file, std::string now) {
-  const Handle type = fixed_text_type(layout::kTimeLength);
-  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Handle field(
+  const Hdf5Handle type = fixed_text_type(layout::kTimeLength);
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Hdf5Handle field(
       H5Dcreate2(file, layout::kEndTime, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
       H5Dclose);
   now.resize(layout::kTimeLength);
@@ -205,14 +206,14 @@ std::string iso_time() {
   char text[40];
   const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &local);
   std::string result(text, length);
-  result.insert(result.size() - 2, ":");  // +0100 -> +01:00
+  result.insert(result.size() - 2, 1, ':');  // +0100 -> +01:00
   return result;
 }
 
 void write_structure(hid_t file, const Plan& plan, const RunDescription& run) {
   const std::string now = iso_time();
   write_root(file, run, now);
-  const Handle entry = create_group(file, "entry", "NXentry");
+  const Hdf5Handle entry = create_group(file, "entry", "NXentry");
   write_attribute(entry.get(), "default", std::string_view("data"));
   write_text(entry.get(), "definition", layout::kDefinition);
   write_text(entry.get(), "title", "Azimuthal integration");
@@ -223,7 +224,7 @@ void write_structure(hid_t file, const Plan& plan, const RunDescription& run) {
   write_flag(entry.get(), "normalization_applied", true);
   write_flag(entry.get(), "monitor_applied", plan.options.normalization_factor != 1);
   write_instrument(entry.get(), plan.geometry);
-  const Handle reduction = write_reduction(entry.get(), plan, run, now);
+  const Hdf5Handle reduction = write_reduction(entry.get(), plan, run, now);
   write_totals(reduction.get(), plan);
   write_data(entry.get(), plan);
   create_bin_rows(file, plan, run.expected_frames);

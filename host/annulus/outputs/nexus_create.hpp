@@ -3,6 +3,7 @@
 
 #include <annulus/outputs/hdf5.hpp>
 #include <annulus/outputs/sink.hpp>
+
 #include <string>
 
 namespace annulus {

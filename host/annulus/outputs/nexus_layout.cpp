@@ -1,5 +1,6 @@
-#include <algorithm>
 #include <annulus/outputs/nexus_layout.hpp>
+
+#include <algorithm>
 
 namespace annulus::layout {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <annulus/outputs/hdf5.hpp>
 #include <annulus/outputs/sink.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,11 +1,12 @@
 // Creating, continuing and repairing the growing file.
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fstream>
@@ -54,9 +55,9 @@ void check_folder(const fs::path& path) {
 
 void create(const fs::path& path, const Plan& plan, const RunDescription& run, bool replace,
             const std::shared_ptr<WriteFault>& fault) {
-  const Handle access = guarded_access(fault);
-  Handle file(H5Fcreate(path.c_str(), replace ? H5F_ACC_TRUNC : H5F_ACC_EXCL, H5P_DEFAULT, access.get()),
-              H5Fclose);
+  const Hdf5Handle access = guarded_access(fault);
+  Hdf5Handle file(H5Fcreate(path.c_str(), replace ? H5F_ACC_TRUNC : H5F_ACC_EXCL, H5P_DEFAULT, access.get()),
+                  H5Fclose);
   if (!file) refuse_to_open(path, *fault);
   std::string reason;
   try {
@@ -75,8 +76,8 @@ void create(const fs::path& path, const Plan& plan, const RunDescription& run, b
 
 // Throws unless frames of this plan can follow those in the file.
 void check_same_plan(const fs::path& path, const Plan& plan) {
-  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
-  if (!file) file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
+  if (!file) file = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   constexpr const char* kCure = "choose another --output, or replace the file with --overwrite";
   if (!file) refuse(path, "cannot be read: " + hdf5_reason(), kCure);
   const auto definition = read_text(file.get(), layout::kDefinitionField);
@@ -113,8 +114,8 @@ std::uint64_t stored_frames(const RowDataset& status) {
 }
 
 std::uint64_t cut_to_stored_frames(hid_t file) {
-  const Handle axis(H5Dopen2(file, "/entry/data/radial_axis", H5P_DEFAULT), H5Dclose);
-  const Handle space(H5Dget_space(axis.get()), H5Sclose);
+  const Hdf5Handle axis(H5Dopen2(file, "/entry/data/radial_axis", H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle space(H5Dget_space(axis.get()), H5Sclose);
   const auto bins =
       static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
   RowDataset status(file, layout::kStatus, 0);
@@ -135,13 +136,13 @@ std::uint64_t cut_to_stored_frames(hid_t file) {
 }  // namespace
 
 std::uint64_t repair_nexus(const fs::path& path, const std::shared_ptr<WriteFault>& fault) {
-  const Handle access = guarded_access(fault);
+  const Hdf5Handle access = guarded_access(fault);
   // The properties by which h5clear opens a file that its writer did not close.
   const hbool_t yes = true;
   H5Pset(access.get(), "clear_status_flags", &yes);
   H5Pset(access.get(), "skip_eof_check", &yes);
   fault->adopt_tail = true;
-  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
+  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
   fault->adopt_tail = false;
   if (!file) refuse_to_open(path, *fault);
   const std::uint64_t frames = cut_to_stored_frames(file.get());

@@ -1,11 +1,12 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/outputs/check_frame.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
 #include <annulus/outputs/utf8.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -97,8 +98,8 @@ std::uint64_t next_index(const RowDataset& index, std::uint64_t rows) {
   if (rows == 0) return 0;
   const hsize_t start = rows - 1;
   const hsize_t one = 1;
-  const Handle file_space(H5Dget_space(index.id()), H5Sclose);
-  const Handle memory_space(H5Screate_simple(1, &one, nullptr), H5Sclose);
+  const Hdf5Handle file_space(H5Dget_space(index.id()), H5Sclose);
+  const Hdf5Handle memory_space(H5Screate_simple(1, &one, nullptr), H5Sclose);
   H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, &start, nullptr, &one, nullptr);
   std::uint64_t last = 0;
   if (H5Dread(index.id(), H5T_NATIVE_UINT64, memory_space.get(), file_space.get(), H5P_DEFAULT, &last) < 0) {
@@ -112,11 +113,11 @@ std::uint64_t next_index(const RowDataset& index, std::uint64_t rows) {
 NexusSink::NexusSink(std::filesystem::path path, std::shared_ptr<const Plan> plan, const RunDescription& run,
                      IfExists if_exists, std::shared_ptr<WriteFault> fault)
     : path_(std::move(path)), plan_(std::move(plan)), fault_(std::move(fault)) {
-  const Hdf5Scope scope;
+  const Hdf5Session scope;
   prepare_nexus(path_, *plan_, run, if_exists, fault_);
   step([&] {
-    const Handle access = guarded_access(fault_);
-    file_ = Handle(H5Fopen(path_.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access.get()), H5Fclose);
+    const Hdf5Handle access = guarded_access(fault_);
+    file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access.get()), H5Fclose);
     if (!file_)
       throw Error(ErrorKind::kOutput, path_.string(), "cannot be opened for writing: " + hdf5_reason());
     rows_ = std::make_unique<Rows>(file_.get(), *plan_);
@@ -135,7 +136,7 @@ NexusSink::~NexusSink() {
 void NexusSink::append(const std::vector<ReducedFrame>& frames) {
   if (frames.empty()) return;
   for (const ReducedFrame& frame : frames) check_frame(*plan_, frame);
-  const Hdf5Scope scope;
+  const Hdf5Session scope;
   step([&] {
     rows_->resize_all_but_status(written_ + frames.size());
     write_bins(frames);
@@ -150,13 +151,13 @@ void NexusSink::append(const std::vector<ReducedFrame>& frames) {
 }
 
 void NexusSink::flush() {
-  const Hdf5Scope scope;
+  const Hdf5Session scope;
   step([&] { flush_now(); });
 }
 
 void NexusSink::close() {
   if (closed_ || failure_) return;
-  const Hdf5Scope scope;
+  const Hdf5Session scope;
   step([&] {
     rows_->resize_all_but_status(written_);  // an append may have ended early
     flush_now();
@@ -235,8 +236,8 @@ void NexusSink::flush_now() {
   };
   std::string now = iso_time();
   now.resize(layout::kTimeLength);
-  const Handle end_time(H5Dopen2(file_.get(), layout::kEndTime, H5P_DEFAULT), H5Dclose);
-  const Handle type = fixed_text_type(layout::kTimeLength);
+  const Hdf5Handle end_time(H5Dopen2(file_.get(), layout::kEndTime, H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle type = fixed_text_type(layout::kTimeLength);
   if (end_time) H5Dwrite(end_time.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, now.data());
   if (!flush_file()) return;
   rows_->status.resize(written_);

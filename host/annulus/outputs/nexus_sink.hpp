@@ -4,6 +4,7 @@
 #include <annulus/outputs/guarded_file.hpp>
 #include <annulus/outputs/row_dataset.hpp>
 #include <annulus/outputs/sink.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -50,7 +51,7 @@ class NexusSink : public Sink {
   std::filesystem::path path_;
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<WriteFault> fault_;
-  Handle file_;
+  Hdf5Handle file_;
   std::unique_ptr<Rows> rows_;
   std::uint64_t written_ = 0;           // rows appended
   std::uint64_t stored_ = 0;            // rows whose status is on disk

@@ -3,6 +3,7 @@
 
 #include <annulus/outputs/reader.hpp>
 #include <annulus/plan/options.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>

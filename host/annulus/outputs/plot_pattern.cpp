@@ -1,9 +1,10 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/canvas.hpp>
 #include <annulus/outputs/plot.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,10 +1,11 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/canvas.hpp>
 #include <annulus/outputs/plot.hpp>
 #include <annulus/outputs/stack_grid.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

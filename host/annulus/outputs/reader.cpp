@@ -1,10 +1,11 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/geometry/unit.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/row_dataset.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -26,9 +27,9 @@ constexpr const char* kNotOurs = "is not an output of annulus";
 }
 
 // SWMR reading works for files that are growing, for those a killed writer left and for closed ones.
-Handle open_for_reading(const std::filesystem::path& path) {
-  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
-  if (!file) file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+Hdf5Handle open_for_reading(const std::filesystem::path& path) {
+  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
+  if (!file) file = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   return file;
 }
 
@@ -40,7 +41,7 @@ bool is_output(hid_t file) {
 
 std::vector<std::pair<std::string, std::string>> read_options(hid_t file) {
   std::vector<std::pair<std::string, std::string>> options;
-  const Handle input(H5Gopen2(file, layout::kInput, H5P_DEFAULT), H5Gclose);
+  const Hdf5Handle input(H5Gopen2(file, layout::kInput, H5P_DEFAULT), H5Gclose);
   if (!input) return options;
   std::vector<std::string> names;
   const auto collect = [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
@@ -73,7 +74,7 @@ std::string label_of(const OutputHeader& header) {
 }  // namespace
 
 PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
-  const Hdf5Scope scope;
+  const Hdf5Session scope;
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) refuse(path, "does not exist or is not a file");
   file_ = open_for_reading(path);
@@ -92,13 +93,13 @@ PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
 }
 
 PatternFile::~PatternFile() {
-  const Hdf5Scope scope;
+  const Hdf5Session scope;
   file_.reset();
 }
 
 void PatternFile::count_frames() {
-  const Handle status(H5Dopen2(file_.get(), layout::kStatus, H5P_DEFAULT), H5Dclose);
-  const Handle space(H5Dget_space(status.get()), H5Sclose);
+  const Hdf5Handle status(H5Dopen2(file_.get(), layout::kStatus, H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle space(H5Dget_space(status.get()), H5Sclose);
   if (!status || H5Sget_simple_extent_ndims(space.get()) != 1) refuse(path_, kNotOurs);
   const auto length = static_cast<std::uint64_t>(H5Sget_simple_extent_npoints(space.get()));
   // Every stored status takes a byte, so a longer claim is not true.
@@ -150,8 +151,8 @@ void PatternFile::check_range(std::uint64_t first, std::uint64_t count) const {
 void PatternFile::read_rows(const char* path, std::uint64_t first, std::uint64_t count, hid_t type,
                             void* values) const {
   if (count == 0) return;
-  const Handle dataset(H5Dopen2(file_.get(), path, H5P_DEFAULT), H5Dclose);
-  const Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  const Hdf5Handle dataset(H5Dopen2(file_.get(), path, H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
   std::array<hsize_t, 2> size{0, 0};
   const int rank = H5Sget_simple_extent_ndims(space.get());
   const bool bins_expected = type == H5T_NATIVE_DOUBLE;
@@ -161,7 +162,7 @@ void PatternFile::read_rows(const char* path, std::uint64_t first, std::uint64_t
   }
   const std::array<hsize_t, 2> start{first, 0};
   const std::array<hsize_t, 2> shape{count, size[1]};
-  const Handle memory(H5Screate_simple(rank, shape.data(), nullptr), H5Sclose);
+  const Hdf5Handle memory(H5Screate_simple(rank, shape.data(), nullptr), H5Sclose);
   H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, shape.data(), nullptr);
   if (H5Dread(dataset.get(), type, memory.get(), space.get(), H5P_DEFAULT, values) < 0) {
     throw_hdf5(ErrorKind::kInput, file_.get(), fmt::format("cannot read {}", path));
@@ -169,14 +170,14 @@ void PatternFile::read_rows(const char* path, std::uint64_t first, std::uint64_t
 }
 
 void PatternFile::read_intensities(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
-  const Hdf5Scope scope;
+  const Hdf5Session scope;
   check_range(first, count);
   if (values.size() != count * bins()) refuse(path_, "rows do not fit where they shall go");
   read_rows(layout::kIntensity, first, count, H5T_NATIVE_DOUBLE, values.data());
 }
 
 void PatternFile::read_errors(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
-  const Hdf5Scope scope;
+  const Hdf5Session scope;
   check_range(first, count);
   if (values.size() != count * bins()) refuse(path_, "rows do not fit where they shall go");
   if (!header_.has_errors) refuse(path_, "has no errors", "integrate with --error-model poisson");
@@ -184,7 +185,7 @@ void PatternFile::read_errors(std::uint64_t first, std::uint64_t count, std::spa
 }
 
 std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uint64_t count) const {
-  const Hdf5Scope scope;
+  const Hdf5Session scope;
   check_range(first, count);
   std::vector<FrameRecord> records(count);
   std::vector<std::uint64_t> numbers(count);
@@ -198,8 +199,8 @@ std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uin
     records[i].bad = status[i] != static_cast<std::uint8_t>(layout::Status::kGood);
 
   const auto read_texts = [&](const char* path, std::string FrameRecord::*field) {
-    const Handle dataset(H5Dopen2(file_.get(), path, H5P_DEFAULT), H5Dclose);
-    const Handle stored(H5Dget_type(dataset.get()), H5Tclose);
+    const Hdf5Handle dataset(H5Dopen2(file_.get(), path, H5P_DEFAULT), H5Dclose);
+    const Hdf5Handle stored(H5Dget_type(dataset.get()), H5Tclose);
     const std::size_t length = H5Tget_size(stored.get());
     if (H5Tget_class(stored.get()) != H5T_STRING || H5Tis_variable_str(stored.get()) != 0 || length == 0 ||
         length > kLongestField) {
@@ -245,10 +246,10 @@ StoredPatterns read_patterns(const std::filesystem::path& path) {
 }
 
 bool is_annulus_output(const std::filesystem::path& path) {
-  const Hdf5Scope scope;
+  const Hdf5Session scope;
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error) || error) return false;
-  const Handle file = open_for_reading(path);
+  const Hdf5Handle file = open_for_reading(path);
   return file && is_output(file.get());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/outputs/hdf5.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -82,7 +83,7 @@ class PatternFile {
   void read_rows(const char* path, std::uint64_t first, std::uint64_t count, hid_t type, void* values) const;
 
   std::filesystem::path path_;
-  Handle file_;
+  Hdf5Handle file_;
   OutputHeader header_;
   std::uint64_t frames_ = 0;
 };

@@ -1,7 +1,8 @@
+#include <annulus/outputs/row_dataset.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <annulus/outputs/row_dataset.hpp>
 #include <array>
 
 namespace annulus {
@@ -14,39 +15,40 @@ constexpr std::size_t kCacheSlots = 521;
 
 int rank_of(std::size_t width) { return width == 0 ? 1 : 2; }
 
-Handle access_list(hid_t dataset) {
-  const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+Hdf5Handle access_list(hid_t dataset) {
+  const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
   std::array<hsize_t, 2> chunk{1, 1};
   H5Pget_chunk(creation.get(), 2, chunk.data());
-  const Handle type(H5Dget_type(dataset), H5Tclose);
+  const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
   const std::size_t bytes = chunk[0] * chunk[1] * H5Tget_size(type.get());
-  Handle list(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  Hdf5Handle list(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
   H5Pset_chunk_cache(list.get(), kCacheSlots, kCachedChunks * bytes, 1.0);
   return list;
 }
 
 }  // namespace
 
-Handle fixed_text_type(std::size_t length) {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+Hdf5Handle fixed_text_type(std::size_t length) {
+  Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type.get(), length);
   H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
   H5Tset_cset(type.get(), H5T_CSET_UTF8);
   return type;
 }
 
-Handle create_rows(hid_t file, const char* path, hid_t type, RowShape shape, const void* fill) {
+Hdf5Handle create_rows(hid_t file, const char* path, hid_t type, RowShape shape, const void* fill) {
   const std::array<hsize_t, 2> size{0, shape.width};
   const std::array<hsize_t, 2> most{H5S_UNLIMITED, shape.width};
   const std::array<hsize_t, 2> chunk{shape.chunk_rows, shape.width};
   const int rank = rank_of(shape.width);
-  const Handle space(H5Screate_simple(rank, size.data(), most.data()), H5Sclose);
-  const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  const Hdf5Handle space(H5Screate_simple(rank, size.data(), most.data()), H5Sclose);
+  const Hdf5Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_chunk(list.get(), rank, chunk.data());
   H5Pset_fill_value(list.get(), type, fill);
   H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_INCR);
   H5Pset_fill_time(list.get(), H5D_FILL_TIME_ALLOC);
-  Handle dataset(H5Dcreate2(file, path, type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Dclose);
+  Hdf5Handle dataset(H5Dcreate2(file, path, type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT),
+                     H5Dclose);
   if (!dataset) throw_hdf5(ErrorKind::kOutput, file, fmt::format("cannot create the dataset {}", path));
   return dataset;
 }
@@ -54,13 +56,13 @@ Handle create_rows(hid_t file, const char* path, hid_t type, RowShape shape, con
 RowDataset::RowDataset(hid_t file, const char* path, std::size_t width) : path_(path), width_(width) {
   if (has_object(file, path_)) {
     // Opened twice, because the size of the cache follows from the size of the chunks.
-    const Handle probe(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
-    const Handle list = access_list(probe.get());
-    dataset_ = Handle(H5Dopen2(file, path, list.get()), H5Dclose);
+    const Hdf5Handle probe(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
+    const Hdf5Handle list = access_list(probe.get());
+    dataset_ = Hdf5Handle(H5Dopen2(file, path, list.get()), H5Dclose);
   }
   if (!dataset_) throw_hdf5(ErrorKind::kOutput, file, fmt::format("has no dataset {}", path));
-  type_ = Handle(H5Dget_type(dataset_.get()), H5Tclose);
-  const Handle space(H5Dget_space(dataset_.get()), H5Sclose);
+  type_ = Hdf5Handle(H5Dget_type(dataset_.get()), H5Tclose);
+  const Hdf5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
   std::array<hsize_t, 2> size{0, 0};
   const int rank = H5Sget_simple_extent_ndims(space.get());
   if (rank == rank_of(width)) H5Sget_simple_extent_dims(space.get(), size.data(), nullptr);
@@ -85,8 +87,8 @@ void RowDataset::write(std::uint64_t first, std::uint64_t count, const void* val
   const std::array<hsize_t, 2> start{first, 0};
   const std::array<hsize_t, 2> size{count, width_};
   const int rank = rank_of(width_);
-  const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
-  const Handle memory_space(H5Screate_simple(rank, size.data(), nullptr), H5Sclose);
+  const Hdf5Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
+  const Hdf5Handle memory_space(H5Screate_simple(rank, size.data(), nullptr), H5Sclose);
   H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
   if (H5Dwrite(dataset_.get(), type_.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, values) < 0) {
     throw_hdf5(ErrorKind::kOutput, dataset_.get(), fmt::format("cannot write to {}", path_));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/outputs/hdf5.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,10 +15,10 @@ struct RowShape {
 };
 
 // Creates an empty one. `fill`: the value, of type `type`, of rows that were never written.
-Handle create_rows(hid_t file, const char* path, hid_t type, RowShape shape, const void* fill);
+Hdf5Handle create_rows(hid_t file, const char* path, hid_t type, RowShape shape, const void* fill);
 
 // UTF-8 of `length` bytes, padded with zeros.
-Handle fixed_text_type(std::size_t length);
+Hdf5Handle fixed_text_type(std::size_t length);
 
 class RowDataset {
  public:
@@ -38,8 +39,8 @@ class RowDataset {
   std::string path_;
   std::size_t width_;
   std::uint64_t rows_ = 0;
-  Handle dataset_;
-  Handle type_;
+  Hdf5Handle dataset_;
+  Hdf5Handle type_;
 };
 
 }  // namespace annulus

@@ -4,6 +4,7 @@
 #include <annulus/plan/accumulators.hpp>
 #include <annulus/plan/pattern.hpp>
 #include <annulus/plan/plan.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>

@@ -1,5 +1,6 @@
-#include <algorithm>
 #include <annulus/outputs/stack_grid.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,8 +1,10 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/text_file.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -25,7 +27,7 @@ int write_all(int descriptor, std::string_view content) {
 
 void write_whole_file(const std::filesystem::path& path, std::string_view content) {
   const std::filesystem::path temporary =
-      path.parent_path() / ("." + path.filename().string() + ".part" + std::to_string(getpid()));
+      path.parent_path() / fmt::format(".{}.part{}", path.filename().string(), getpid());
   const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   int fault = descriptor < 0 ? errno : write_all(descriptor, content);
   if (descriptor >= 0 && ::close(descriptor) != 0 && fault == 0) fault = errno;

@@ -1,7 +1,8 @@
+#include <annulus/outputs/canvas.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <annulus/outputs/canvas.hpp>
 #include <array>
 #include <cmath>
 #include <cstdlib>

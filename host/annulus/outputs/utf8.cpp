@@ -1,4 +1,5 @@
 #include <annulus/outputs/utf8.hpp>
+
 #include <cstddef>
 #include <cstdint>
 

@@ -1,7 +1,6 @@
-#include <annulus/outputs/verify_output.hpp>
-
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/verify_output.hpp>
 #include <annulus/plan/pattern.hpp>
 
 #include <fmt/format.h>
@@ -20,14 +19,14 @@ constexpr std::uint64_t kFramesAtOnce = 64;
 class StoredSums {
  public:
   StoredSums(const std::filesystem::path& path, std::size_t bins) : name_(path.string()), bins_(bins) {
-    file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
-    if (!file_) file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
+    if (!file_) file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (!file_) throw Error(ErrorKind::kInput, name_, "cannot be opened: " + hdf5_reason());
   }
 
   double attribute(const char* name) const {
-    const Handle group(H5Gopen2(file_.get(), layout::kAccumulators, H5P_DEFAULT), H5Gclose);
-    const Handle attribute(H5Aopen(group.get(), name, H5P_DEFAULT), H5Aclose);
+    const Hdf5Handle group(H5Gopen2(file_.get(), layout::kAccumulators, H5P_DEFAULT), H5Gclose);
+    const Hdf5Handle attribute(H5Aopen(group.get(), name, H5P_DEFAULT), H5Aclose);
     double value = 0;
     if (H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &value) < 0) missing(name);
     return value;
@@ -53,13 +52,13 @@ class StoredSums {
 
   std::vector<std::int64_t> read(const std::string& path, std::array<hsize_t, 2> start,
                                  std::array<hsize_t, 2> shape, int rank) const {
-    const Handle dataset(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
-    const Handle space(H5Dget_space(dataset.get()), H5Sclose);
+    const Hdf5Handle dataset(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
+    const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
     std::array<hsize_t, 2> size{};
     if (H5Sget_simple_extent_ndims(space.get()) != rank) missing(path);
     H5Sget_simple_extent_dims(space.get(), size.data(), nullptr);
     if (size[0] < start[0] + shape[0] || size[1] != (rank == 2 ? shape[1] : 0)) missing(path);
-    const Handle memory(H5Screate_simple(rank, shape.data(), nullptr), H5Sclose);
+    const Hdf5Handle memory(H5Screate_simple(rank, shape.data(), nullptr), H5Sclose);
     H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, shape.data(), nullptr);
     std::vector<std::int64_t> values(shape[0] * (rank == 2 ? shape[1] : 1));
     if (H5Dread(dataset.get(), H5T_NATIVE_INT64, memory.get(), space.get(), H5P_DEFAULT, values.data()) < 0) {
@@ -70,7 +69,7 @@ class StoredSums {
 
   std::string name_;
   hsize_t bins_;
-  Handle file_;
+  Hdf5Handle file_;
 };
 
 // As much of a plan as normalising needs.
@@ -110,7 +109,7 @@ std::vector<std::int64_t> row(const std::vector<std::int64_t>& block, std::size_
 
 OutputCheck verify_output(const std::filesystem::path& path) {
   const PatternFile file(path);
-  const Hdf5Scope scope;
+  const Hdf5Session scope;
   const StoredSums sums(path, file.bins());
   const Plan plan = stored_plan(sums, file.header());
   const std::size_t bins = file.bins();

@@ -1,13 +1,14 @@
 // Patterns as text that every plotting program reads.
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/outputs/check_frame.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/text_file.hpp>
 #include <annulus/outputs/utf8.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>

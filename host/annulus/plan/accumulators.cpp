@@ -2,7 +2,8 @@
 
 namespace annulus {
 
-void subtract_invalid(const Plan& plan, const std::vector<std::uint32_t>& invalid_pixels, Accumulators& sums) {
+void subtract_invalid(const Plan& plan, const std::vector<std::uint32_t>& invalid_pixels,
+                      Accumulators& sums) {
   sums.invalid_pixels = invalid_pixels.size();
   if (invalid_pixels.empty()) return;
   sums.missing_normalization.assign(plan.bins(), 0);

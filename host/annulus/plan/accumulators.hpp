@@ -9,8 +9,9 @@
 namespace annulus {
 
 struct Accumulators {
-  std::vector<std::int64_t> signal;    // sum of weight * raw over valid pixels
-  std::vector<std::int64_t> variance;  // sum of squared_weight * max(raw, one count); empty without error model
+  std::vector<std::int64_t> signal;  // sum of weight * raw over valid pixels
+  std::vector<std::int64_t>
+      variance;  // sum of squared_weight * max(raw, one count); empty without error model
 
   // What this frame's invalid pixels take from the plan's totals. Either all three are empty (every pixel of
   // the plan was valid) or all have one value a bin, but for dark, which is empty without a dark.

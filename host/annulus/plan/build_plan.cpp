@@ -20,7 +20,8 @@ constexpr double kWiden = 1.0 + 0x1p-23;
 
 constexpr std::uint32_t kMaxBins = 1u << 24;
 
-void check_options(const Geometry& geometry, const IntegrationOptions& options, const FrameProperties& frames) {
+void check_options(const Geometry& geometry, const IntegrationOptions& options,
+                   const FrameProperties& frames) {
   const auto refuse = [](const char* where, std::string what, std::string cure) {
     throw Error(ErrorKind::kPlan, where, std::move(what), std::move(cure));
   };
@@ -48,7 +49,8 @@ void check_options(const Geometry& geometry, const IntegrationOptions& options, 
              "give the lower end first");
     }
   }
-  if (frames.shape.size() == 0) refuse(frames.name.c_str(), "it has no pixels", "give images with at least one pixel");
+  if (frames.shape.size() == 0)
+    refuse(frames.name.c_str(), "it has no pixels", "give images with at least one pixel");
   if (frames.shape.size() > std::numeric_limits<std::int32_t>::max()) {
     refuse(frames.name.c_str(), fmt::format("{} pixels are too many", frames.shape.size()), "");
   }

@@ -1,7 +1,6 @@
-#include <annulus/plan/compile.hpp>
-
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
+#include <annulus/plan/compile.hpp>
 #include <annulus/plan/fixed_point.hpp>
 
 #include <fmt/format.h>
@@ -131,12 +130,12 @@ void compile_matrix(Plan& plan, const PixelSplitter& splitter, const std::vector
     const std::int64_t pixels = ((*fullest - 1) >> bits) + 1;
     bits = std::min(bits - 1, safe_weight_bits(static_cast<std::uint64_t>(pixels), plan.validity.max_count));
     if (bits < kMinWeightBits) {
-      throw Error(ErrorKind::kPlan, "--max-count",
-                  fmt::format("bin {} holds {} pixels of up to {} counts: with at least {} bits for the shares "
-                              "its sum does not fit 64 bits",
-                              fullest - plan.totals.count.begin(), pixels, plan.validity.max_count,
-                              kMinWeightBits),
-                  "use more bins, or give the detector's real saturation with --max-count");
+      throw Error(
+          ErrorKind::kPlan, "--max-count",
+          fmt::format("bin {} holds {} pixels of up to {} counts: with at least {} bits for the shares "
+                      "its sum does not fit 64 bits",
+                      fullest - plan.totals.count.begin(), pixels, plan.validity.max_count, kMinWeightBits),
+          "use more bins, or give the detector's real saturation with --max-count");
     }
   }
   plan.weight_bits = bits;
@@ -152,8 +151,8 @@ void compile_corrections(Plan& plan, const std::vector<double>& normalization, c
   const auto norm = [&](std::size_t pixel) { return normalization[pixel]; };
   plan.normalization_bits = safe_value_bits(largest_magnitude(plan.matrix, norm), largest_count);
   plan.normalization = to_fixed(plan.matrix, plan.normalization_bits, norm);
-  plan.totals.normalization = sum_by_bin(plan.matrix, plan.bins(),
-                                         [&](std::size_t pixel) { return std::int64_t{plan.normalization[pixel]}; });
+  plan.totals.normalization = sum_by_bin(
+      plan.matrix, plan.bins(), [&](std::size_t pixel) { return std::int64_t{plan.normalization[pixel]}; });
   if (!maps.dark) return;
   const auto dark = [&](std::size_t pixel) { return maps.dark->pixels[pixel]; };
   plan.dark_bits = safe_value_bits(largest_magnitude(plan.matrix, dark), largest_count);

@@ -10,7 +10,8 @@
 namespace annulus {
 
 // Fills weight_bits, matrix and totals.count with the largest weight_bits for which no sum can overflow, and
-// variance_bits likewise. Throws kPlan if weight_bits would be less than kMinWeightBits, or if no pixel is left.
+// variance_bits likewise. Throws kPlan if weight_bits would be less than kMinWeightBits, or if no pixel is
+// left.
 void compile_matrix(Plan& plan, const PixelSplitter& splitter, const std::vector<std::uint8_t>& excluded,
                     unsigned threads);
 

@@ -1,8 +1,7 @@
-#include <annulus/plan/corrections.hpp>
-
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/geometry/projection.hpp>
+#include <annulus/plan/corrections.hpp>
 
 #include <fmt/format.h>
 
@@ -25,13 +24,15 @@ std::vector<std::uint8_t> static_mask(const Geometry& geometry, Shape shape, con
   std::vector<std::uint8_t> excluded(shape.size(), 0);
   if (geometry.detector.shape == shape) excluded = geometry.detector.gap_mask().pixels;
   if (maps.mask) {
-    for (std::size_t pixel = 0; pixel < excluded.size(); ++pixel) excluded[pixel] |= maps.mask->pixels[pixel] != 0;
+    for (std::size_t pixel = 0; pixel < excluded.size(); ++pixel)
+      excluded[pixel] |= maps.mask->pixels[pixel] != 0;
   }
   return excluded;
 }
 
-std::vector<double> normalization_map(const Geometry& geometry, Shape shape, const IntegrationOptions& options,
-                                      const PixelMaps& maps, unsigned threads) {
+std::vector<double> normalization_map(const Geometry& geometry, Shape shape,
+                                      const IntegrationOptions& options, const PixelMaps& maps,
+                                      unsigned threads) {
   const Projection projection(geometry);
   std::vector<double> norm(shape.size(), 1.0);
   parallel_ranges(shape.rows, threads, [&](std::size_t begin, std::size_t end) {

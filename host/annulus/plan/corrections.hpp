@@ -10,8 +10,9 @@
 namespace annulus {
 
 // flat * solid angle * polarisation of every pixel.
-std::vector<double> normalization_map(const Geometry& geometry, Shape shape, const IntegrationOptions& options,
-                                      const PixelMaps& maps, unsigned threads);
+std::vector<double> normalization_map(const Geometry& geometry, Shape shape,
+                                      const IntegrationOptions& options, const PixelMaps& maps,
+                                      unsigned threads);
 
 // 1 = excluded: gaps of the detector and the user's mask. Throws kInput for maps of another shape.
 std::vector<std::uint8_t> static_mask(const Geometry& geometry, Shape shape, const PixelMaps& maps);

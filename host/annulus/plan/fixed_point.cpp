@@ -26,7 +26,8 @@ int safe_value_bits(double largest, std::int64_t largest_count) {
   int exponent = 0;
   std::frexp(largest, &exponent);
   int value_bits = 30;
-  while (value_bits > 0 && (Wide{static_cast<std::uint64_t>(largest_count)} << value_bits) >= kLimit) --value_bits;
+  while (value_bits > 0 && (Wide{static_cast<std::uint64_t>(largest_count)} << value_bits) >= kLimit)
+    --value_bits;
   return value_bits - exponent;
 }
 

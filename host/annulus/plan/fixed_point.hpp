@@ -27,8 +27,9 @@ void quantise_shares(std::vector<Share>& shares, int bits, std::vector<std::uint
 
 constexpr int kMaxVarianceBits = 31;  // so that a squared weight fits 32 bits in a kernel
 
-// The variance coefficient of a weight: its square in units of 2^-variance_bits, rounded, and at least one unit,
-// so that a bin which has only slivers of pixels never gets an error of 0. variance_bits <= 2 * weight_bits.
+// The variance coefficient of a weight: its square in units of 2^-variance_bits, rounded, and at least one
+// unit, so that a bin which has only slivers of pixels never gets an error of 0. variance_bits <= 2 *
+// weight_bits.
 constexpr std::uint32_t squared_weight(std::uint32_t weight, int weight_bits, int variance_bits) {
   const int shift = 2 * weight_bits - variance_bits;
   const std::uint64_t half = shift > 0 ? std::uint64_t{1} << (shift - 1) : 0;

@@ -4,9 +4,12 @@ namespace annulus {
 
 std::string_view name_of(Splitting splitting) {
   switch (splitting) {
-    case Splitting::kNo: return "no";
-    case Splitting::kBoundingBox: return "bbox";
-    case Splitting::kFull: break;
+    case Splitting::kNo:
+      return "no";
+    case Splitting::kBoundingBox:
+      return "bbox";
+    case Splitting::kFull:
+      break;
   }
   return "full";
 }

@@ -34,8 +34,8 @@ struct IntegrationOptions {
   std::optional<double> polarization;  // factor in [-1, 1]; none: no correction
   double normalization_factor = 1;     // monitor; divides the result
 
-  std::optional<double> dummy;        // value of invalid pixels; none: the detector's habit
-  std::optional<double> delta_dummy;  // |raw - dummy| <= delta is invalid
+  std::optional<double> dummy;            // value of invalid pixels; none: the detector's habit
+  std::optional<double> delta_dummy;      // |raw - dummy| <= delta is invalid
   std::optional<std::int64_t> max_count;  // above is saturated, so invalid; none: the source's, or the type's
 };
 

@@ -1,7 +1,6 @@
-#include <annulus/plan/pixel_positions.hpp>
-
 #include <annulus/core/parallel.hpp>
 #include <annulus/geometry/projection.hpp>
+#include <annulus/plan/pixel_positions.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -75,8 +74,7 @@ PixelPositions locate_pixels(const Geometry& geometry, Shape shape, const Integr
         const std::size_t corner = row * corner_cols + col;
         positions.corner_radial[corner] = static_cast<float>(projection.radial(point, quantity));
         if (need_corner_azimuth) {
-          positions.corner_azimuth[corner] =
-              static_cast<float>(cut_azimuth(Projection::azimuth(point), cut));
+          positions.corner_azimuth[corner] = static_cast<float>(cut_azimuth(Projection::azimuth(point), cut));
         }
       }
     }

@@ -15,11 +15,11 @@ constexpr double kDefaultCut = -std::numbers::pi;
 // Corners are kept once for the four pixels that share them, in single precision as in pyFAI.
 struct PixelPositions {
   Shape shape;
-  std::vector<double> radial;          // of centres, base unit
-  std::vector<double> azimuth;         // of centres, radian; empty unless an azimuth range is given
-  std::vector<float> corner_radial;    // (rows + 1) x (cols + 1); empty without splitting
-  std::vector<float> corner_azimuth;   // the same; empty unless splitting needs it
-  double cut = kDefaultCut;            // azimuths are in [cut, cut + 2 pi)
+  std::vector<double> radial;         // of centres, base unit
+  std::vector<double> azimuth;        // of centres, radian; empty unless an azimuth range is given
+  std::vector<float> corner_radial;   // (rows + 1) x (cols + 1); empty without splitting
+  std::vector<float> corner_azimuth;  // the same; empty unless splitting needs it
+  double cut = kDefaultCut;           // azimuths are in [cut, cut + 2 pi)
 
   // Corners of a pixel, around it: (row, col), (row + 1, col), (row + 1, col + 1), (row, col + 1).
   std::array<std::size_t, 4> corners(std::uint32_t row, std::uint32_t col) const {

@@ -56,8 +56,9 @@ struct Plan {
   int dark_bits = 0;
 
   SparseMatrix matrix;
-  std::vector<std::int32_t> normalization;  // per pixel: flat * solid angle * polarisation; 0 where no entries
-  std::vector<std::int32_t> dark;           // per pixel; empty without a dark
+  std::vector<std::int32_t>
+      normalization;               // per pixel: flat * solid angle * polarisation; 0 where no entries
+  std::vector<std::int32_t> dark;  // per pixel; empty without a dark
   PlanTotals totals;
   Validity validity;
 

@@ -14,9 +14,12 @@ PixelSplitter::PixelSplitter(const PixelPositions& positions, const BinAxis& axi
 void PixelSplitter::split(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const {
   shares.clear();
   switch (splitting_) {
-    case Splitting::kNo: return split_centre(row, col, shares);
-    case Splitting::kBoundingBox: return split_bounding_box(row, col, shares);
-    case Splitting::kFull: return split_full(row, col, shares);
+    case Splitting::kNo:
+      return split_centre(row, col, shares);
+    case Splitting::kBoundingBox:
+      return split_bounding_box(row, col, shares);
+    case Splitting::kFull:
+      return split_full(row, col, shares);
   }
 }
 
@@ -30,7 +33,8 @@ void PixelSplitter::split_centre(std::uint32_t row, std::uint32_t col, std::vect
   if (bin >= 0 && bin < axis_.bins) shares.push_back({static_cast<std::uint32_t>(bin), 1.0});
 }
 
-void PixelSplitter::split_bounding_box(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const {
+void PixelSplitter::split_bounding_box(std::uint32_t row, std::uint32_t col,
+                                       std::vector<Share>& shares) const {
   const std::size_t pixel = std::size_t{row} * positions_.shape.cols + col;
   if (window_) {
     const double azimuth = positions_.azimuth[pixel];

@@ -1,6 +1,5 @@
-#include <annulus/plan/validity.hpp>
-
 #include <annulus/core/error.hpp>
+#include <annulus/plan/validity.hpp>
 
 #include <fmt/format.h>
 
@@ -31,7 +30,8 @@ bool needs_quantising(PixelType type) {
   return is_float(type) || type == PixelType::kI64 || type == PixelType::kU64;
 }
 
-std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const Detector& detector, PixelType type) {
+std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const Detector& detector,
+                                     PixelType type) {
   if (options.delta_dummy && (!std::isfinite(*options.delta_dummy) || *options.delta_dummy < 0)) {
     throw Error(ErrorKind::kUsage, "--delta-dummy", fmt::format("{} is not a distance", *options.delta_dummy),
                 "give a number >= 0");
@@ -49,7 +49,8 @@ std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const De
   return dummy;
 }
 
-Validity make_validity(const IntegrationOptions& options, const Detector& detector, const FrameProperties& frames) {
+Validity make_validity(const IntegrationOptions& options, const Detector& detector,
+                       const FrameProperties& frames) {
   if (options.max_count && *options.max_count < 1) {
     throw Error(ErrorKind::kUsage, "--max-count", fmt::format("{} leaves no valid pixel", *options.max_count),
                 "give the count at which the detector saturates");

@@ -18,9 +18,11 @@ struct Dummy {
   double value = 0;
   double delta = 0;
 };
-std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const Detector& detector, PixelType type);
+std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const Detector& detector,
+                                     PixelType type);
 
 // Throws kUsage for limits that make no sense.
-Validity make_validity(const IntegrationOptions& options, const Detector& detector, const FrameProperties& frames);
+Validity make_validity(const IntegrationOptions& options, const Detector& detector,
+                       const FrameProperties& frames);
 
 }  // namespace annulus

@@ -1,6 +1,7 @@
-#include <algorithm>
 #include <annulus/simulate/calibrant.hpp>
 #include <annulus/simulate/portable_math.hpp>
+
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>

@@ -1,6 +1,7 @@
-#include <algorithm>
 #include <annulus/simulate/poisson.hpp>
 #include <annulus/simulate/portable_math.hpp>
+
+#include <algorithm>
 #include <cmath>
 
 namespace annulus {

@@ -1,4 +1,5 @@
 #include <annulus/simulate/portable_math.hpp>
+
 #include <cmath>
 
 namespace annulus::portable {

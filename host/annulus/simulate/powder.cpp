@@ -1,12 +1,13 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/geometry/projection.hpp>
 #include <annulus/simulate/poisson.hpp>
 #include <annulus/simulate/portable_math.hpp>
 #include <annulus/simulate/powder.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>

@@ -6,6 +6,7 @@
 #include <annulus/geometry/geometry.hpp>
 #include <annulus/simulate/calibrant.hpp>
 #include <annulus/simulate/powder_pattern.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,7 +1,8 @@
-#include <algorithm>
 #include <annulus/simulate/poisson.hpp>
 #include <annulus/simulate/portable_math.hpp>
 #include <annulus/simulate/powder_pattern.hpp>
+
+#include <algorithm>
 #include <cmath>
 
 namespace annulus {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/simulate/calibrant.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>

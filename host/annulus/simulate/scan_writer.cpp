@@ -1,12 +1,13 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/formats/writers.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/simulate/scan_writer.hpp>
 #include <annulus/simulate/stack_writer.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>

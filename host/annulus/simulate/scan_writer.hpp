@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/simulate/powder.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>

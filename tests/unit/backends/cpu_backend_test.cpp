@@ -90,9 +90,7 @@ TEST(Backends, UnknownNameIsRefusedWithTheNamesThereAre) {
   }
 }
 
-TEST(Backends, SubmitWithoutAPlanIsAnError) {
-  EXPECT_THROW(make_backend("cpu")->submit({}), Error);
-}
+TEST(Backends, SubmitWithoutAPlanIsAnError) { EXPECT_THROW(make_backend("cpu")->submit({}), Error); }
 
 }  // namespace
 }  // namespace annulus::testing

@@ -45,7 +45,8 @@ TEST(CpuReducer, EqualsTheDefinitionForRandomPlansTypesAndBatches) {
                                   PixelType::kI8, PixelType::kI16, PixelType::kI32};
   int compared = 0;
   for (int round = 0; round < 120; ++round) {
-    const Shape shape{1 + static_cast<std::uint32_t>(random() % 60), 1 + static_cast<std::uint32_t>(random() % 60)};
+    const Shape shape{1 + static_cast<std::uint32_t>(random() % 60),
+                      1 + static_cast<std::uint32_t>(random() % 60)};
     const PixelType type = kTypes[random() % 6];
     Geometry geometry = random_geometry(random, shape);
     geometry.detector.dectris = random() % 2 == 0;
@@ -88,7 +89,8 @@ TEST(CpuReducer, ConservesCountsExactlyForAThousandRandomPlansAndImages) {
   std::mt19937_64 random(22);
   int compared = 0;
   while (compared < 1000) {
-    const Shape shape{1 + static_cast<std::uint32_t>(random() % 24), 1 + static_cast<std::uint32_t>(random() % 24)};
+    const Shape shape{1 + static_cast<std::uint32_t>(random() % 24),
+                      1 + static_cast<std::uint32_t>(random() % 24)};
     std::shared_ptr<const Plan> plan;
     try {
       plan = std::make_shared<const Plan>(
@@ -130,10 +132,12 @@ TEST(CpuReducer, BadFramesLeaveTheOthersOfTheirBatchRight) {
   const Shape shape{50, 70};
   IntegrationOptions options;
   options.bins = 40;
-  const auto plan = std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
+  const auto plan =
+      std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
   const auto pixels = random_pixels(random, PixelType::kI32, shape.size());
   const Frame good = byte_offset_frame(shape, pixels);
-  Frame truncated = good, trailing = good, other_shape = good, short_raw = raw_frame(shape, PixelType::kI32, pixels);
+  Frame truncated = good, trailing = good, other_shape = good,
+        short_raw = raw_frame(shape, PixelType::kI32, pixels);
   truncated.payload = good.payload.slice(0, good.payload.size() / 2);
   std::vector<std::byte> longer(good.payload.view().begin(), good.payload.view().end());
   longer.push_back(std::byte{0});
@@ -142,8 +146,8 @@ TEST(CpuReducer, BadFramesLeaveTheOthersOfTheirBatchRight) {
   short_raw.payload = short_raw.payload.slice(0, 100);
   Frame other_type = raw_frame(shape, PixelType::kU16, std::vector<std::int64_t>(shape.size(), 1));
 
-  const auto results =
-      CpuReducer(plan).reduce({good, truncated, good, trailing, other_shape, good, short_raw, other_type, good});
+  const auto results = CpuReducer(plan).reduce(
+      {good, truncated, good, trailing, other_shape, good, short_raw, other_type, good});
   const Accumulators expected = reduce_naively(*plan, pixels, 0);
   for (const std::size_t i : {0, 2, 5, 8}) {
     EXPECT_TRUE(results[i].good()) << results[i].fault;

@@ -18,7 +18,8 @@ inline std::int64_t narrow(Wide value) {
 }
 
 // `pixels` are the frame's values, however they were packed.
-inline Accumulators reduce_naively(const Plan& plan, const std::vector<std::int64_t>& pixels, int fraction_bits) {
+inline Accumulators reduce_naively(const Plan& plan, const std::vector<std::int64_t>& pixels,
+                                   int fraction_bits) {
   const std::size_t bins = plan.bins();
   std::vector<Wide> signal(bins), variance(bins), norm(bins), dark(bins), count(bins);
   Accumulators sums;

@@ -1,7 +1,8 @@
+#include <annulus/codecs/byte_offset.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <annulus/codecs/byte_offset.hpp>
 #include <cstdint>
 #include <initializer_list>
 #include <random>

@@ -1,8 +1,9 @@
+#include <annulus/codecs/decode_frame.hpp>
+#include <annulus/core/error.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <annulus/codecs/decode_frame.hpp>
-#include <annulus/core/error.hpp>
 #include <cstring>
 #include <vector>
 

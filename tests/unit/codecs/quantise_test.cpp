@@ -1,9 +1,10 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/codecs/quantise.hpp>
 #include <annulus/core/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>

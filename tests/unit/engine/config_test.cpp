@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 namespace annulus {
@@ -65,8 +64,10 @@ TEST_P(BadConfigs, AreRefusedWithFileAndKey) {
 INSTANTIATE_TEST_SUITE_P(Config, BadConfigs,
                          ::testing::Values(BadJson{"{", "not valid JSON"}, BadJson{"[1]", "object"},
                                            BadJson{R"({"ntp": 3})", "ntp"}, BadJson{R"({"npt": "3"})", "npt"},
-                                           BadJson{R"({"npt": -3})", "npt"}, BadJson{R"({"npt": 4294967296})", "npt"},
-                                           BadJson{R"({"npt": 2.5})", "npt"}, BadJson{R"({"unit": "parsec"})", "q_A^-1"},
+                                           BadJson{R"({"npt": -3})", "npt"},
+                                           BadJson{R"({"npt": 4294967296})", "npt"},
+                                           BadJson{R"({"npt": 2.5})", "npt"},
+                                           BadJson{R"({"unit": "parsec"})", "q_A^-1"},
                                            BadJson{R"({"radial_range": [1]})", "radial_range"},
                                            BadJson{R"({"keep_going": 1})", "keep_going"},
                                            BadJson{R"({"inputs": "a"})", "inputs"}));

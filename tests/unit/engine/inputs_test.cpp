@@ -10,12 +10,13 @@ namespace {
 
 TEST(Inputs, DirectoryGivesImagesInNaturalOrder) {
   const ScratchFolder folder;
-  for (const char* name : {"img_10.cbf", "img_9.cbf", "img_1.cbf.gz", ".hidden.cbf", "notes.txt", "scan.poni", "A.TIF"}) {
+  for (const char* name :
+       {"img_10.cbf", "img_9.cbf", "img_1.cbf.gz", ".hidden.cbf", "notes.txt", "scan.poni", "A.TIF"}) {
     folder.write(name, "x");
   }
   EXPECT_EQ(expand_inputs({folder.path().string()}),
-            (std::vector<std::string>{folder.file("A.TIF"), folder.file("img_1.cbf.gz"), folder.file("img_9.cbf"),
-                                      folder.file("img_10.cbf")}));
+            (std::vector<std::string>{folder.file("A.TIF"), folder.file("img_1.cbf.gz"),
+                                      folder.file("img_9.cbf"), folder.file("img_10.cbf")}));
 }
 
 TEST(Inputs, PatternsMatchInNaturalOrderAndKeepTheDataset) {
@@ -23,7 +24,8 @@ TEST(Inputs, PatternsMatchInNaturalOrderAndKeepTheDataset) {
   folder.write("a2.h5", "x");
   folder.write("a10.h5", "x");
   EXPECT_EQ(expand_inputs({folder.file("a*.h5") + "::/entry/data"}),
-            (std::vector<std::string>{folder.file("a2.h5") + "::/entry/data", folder.file("a10.h5") + "::/entry/data"}));
+            (std::vector<std::string>{folder.file("a2.h5") + "::/entry/data",
+                                      folder.file("a10.h5") + "::/entry/data"}));
 }
 
 TEST(Inputs, FileWhoseNameLooksLikeAPatternIsItself) {
@@ -46,9 +48,8 @@ TEST(Inputs, WhatYieldsNothingIsAnError) {
   const std::string list = folder.write("empty.txt", "# nothing\n");
   const std::string circle = folder.file("circle.txt");
   folder.write("circle.txt", "@" + circle + "\n");
-  for (const std::string& argument :
-       {folder.file("missing.cbf"), folder.file("*.cbf"), folder.file("empty"), "@" + list, "@" + folder.file("no.txt"),
-        "@" + circle}) {
+  for (const std::string& argument : {folder.file("missing.cbf"), folder.file("*.cbf"), folder.file("empty"),
+                                      "@" + list, "@" + folder.file("no.txt"), "@" + circle}) {
     EXPECT_THROW(expand_inputs({argument}), Error) << argument;
   }
   EXPECT_THROW(expand_inputs({}), Error);

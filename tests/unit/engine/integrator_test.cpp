@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/engine/integrator.hpp>
+#include <annulus/plan/csr_view.hpp>
 
 #include <gtest/gtest.h>
 
@@ -34,7 +35,8 @@ IntegrationOptions poisson_options() {
 
 TEST(Integrator, FlatImageGivesItsValueInEveryBin) {
   Integrator integrator(small_geometry(kShape), poisson_options(), {"test", kShape});
-  const Pattern pattern = integrator.integrate(raw_frame(kShape, PixelType::kI32, std::vector<std::int64_t>(900, 17)));
+  const Pattern pattern =
+      integrator.integrate(raw_frame(kShape, PixelType::kI32, std::vector<std::int64_t>(900, 17)));
   for (const double intensity : pattern.intensity) EXPECT_EQ(intensity, 17.0);
 }
 
@@ -65,11 +67,34 @@ TEST(Integrator, FloatFramesAreWeightedMeansToTheirPrecision) {
   }
 }
 
+TEST(Integrator, SmallFloatsKeepTheirPrecisionAndAnErrorOfAtLeastOneCount) {
+  const std::vector<float> pixels(900, 1.0f / 3000);
+  IntegrationOptions options = poisson_options();
+  Integrator poisson(small_geometry(kShape), options, {"test", kShape, PixelType::kF32});
+  options.error_model = ErrorModel::kNone;
+  Integrator plain(small_geometry(kShape), options, {"test", kShape, PixelType::kF32});
+  const Pattern with_errors = poisson.integrate(float_frame(pixels));
+  const Pattern without = plain.integrate(float_frame(pixels));
+  const CsrView shares = csr_by_bin(poisson.plan());
+  for (std::size_t bin = 0; bin < 20; ++bin) {
+    EXPECT_NEAR(without.intensity[bin], pixels[0], 1e-12);
+    EXPECT_NEAR(with_errors.intensity[bin], pixels[0], 1e-9);
+    double squares = 0, count = 0;
+    for (auto entry = shares.indptr[bin]; entry < shares.indptr[bin + 1]; ++entry) {
+      squares += shares.data[entry] * shares.data[entry];
+      count += shares.data[entry];
+    }
+    EXPECT_NEAR(with_errors.error[bin], std::sqrt(squares) / count, 1e-5);
+  }
+}
+
 TEST(Integrator, RefusesFramesOfAnotherShapeOrTypeAndDamagedOnes) {
   Integrator integrator(small_geometry(kShape), poisson_options(), {"test", kShape});
   EXPECT_THROW(integrator.integrate(float_frame(std::vector<float>(900))), Error);
-  EXPECT_THROW(integrator.integrate(raw_frame({10, 90}, PixelType::kI32, std::vector<std::int64_t>(900))), Error);
-  EXPECT_THROW(integrator.integrate(raw_frame(kShape, PixelType::kI32, std::vector<std::int64_t>(899))), Error);
+  EXPECT_THROW(integrator.integrate(raw_frame({10, 90}, PixelType::kI32, std::vector<std::int64_t>(900))),
+               Error);
+  EXPECT_THROW(integrator.integrate(raw_frame(kShape, PixelType::kI32, std::vector<std::int64_t>(899))),
+               Error);
 }
 
 }  // namespace

@@ -37,11 +37,11 @@ TEST(Reduction, WritesEveryFrameInOrderWithItsNumbers) {
   const ScanFiles scan(folder, 30, 7);
   MemorySink sink;
   std::uint64_t last_progress = 0;
-  const ReductionSummary summary =
-      reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings_for(scan), [&](const ReductionProgress& progress) {
-        EXPECT_GE(progress.frames, last_progress);
-        last_progress = progress.frames;
-      });
+  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink,
+                                                settings_for(scan), [&](const ReductionProgress& progress) {
+                                                  EXPECT_GE(progress.frames, last_progress);
+                                                  last_progress = progress.frames;
+                                                });
   EXPECT_EQ(summary.frames, 210u);
   EXPECT_EQ(summary.bad, 0u);
   EXPECT_EQ(last_progress, 210u);
@@ -60,7 +60,8 @@ TEST(Reduction, BadFrameEndsTheScanAfterTheFramesBeforeIt) {
   ScanFiles scan(folder, 30, 1);
   scan.urls[17] = folder.write("short.raw", "123");
   MemorySink sink;
-  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings_for(scan));
+  const ReductionSummary summary =
+      reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings_for(scan));
   ASSERT_TRUE(summary.first_fault);
   EXPECT_THAT(summary.first_fault->what(), ::testing::HasSubstr("short.raw"));
   EXPECT_EQ(sink.frames.size(), 17u);
@@ -75,7 +76,8 @@ TEST(Reduction, KeepGoingRecordsBadFramesInTheirPlace) {
   MemorySink sink;
   ReductionSettings settings = settings_for(scan);
   settings.keep_going = true;
-  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings);
+  const ReductionSummary summary =
+      reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings);
   EXPECT_EQ(summary.frames, 30u);
   EXPECT_EQ(summary.bad, 2u);
   for (std::size_t i = 0; i < 30; ++i) {
@@ -108,8 +110,8 @@ TEST(Reduction, StopRequestEndsTheScanInOrder) {
   ReductionSettings settings = settings_for(scan);
   std::atomic<bool> stop = false;
   settings.stop_requested = &stop;
-  const ReductionSummary summary =
-      reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings, [&](const ReductionProgress&) { stop = true; });
+  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink,
+                                                settings, [&](const ReductionProgress&) { stop = true; });
   EXPECT_TRUE(summary.interrupted);
   EXPECT_EQ(sink.frames.size(), summary.frames);
   EXPECT_LT(summary.frames, 300u);

@@ -1,7 +1,8 @@
-#include <gmock/gmock.h>
-
 #include <annulus/codecs/byte_offset.hpp>
 #include <annulus/codecs/decode_frame.hpp>
+
+#include <gmock/gmock.h>
+
 #include <thread>
 
 #include "test_files.hpp"

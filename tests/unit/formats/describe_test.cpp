@@ -1,6 +1,6 @@
-#include <gmock/gmock.h>
-
 #include <annulus/formats/describe.hpp>
+
+#include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include "test_files.hpp"

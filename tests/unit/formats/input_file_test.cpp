@@ -1,10 +1,10 @@
+#include <annulus/formats/input_file.hpp>
+
 #include <bzlib.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-
-#include <annulus/formats/input_file.hpp>
 
 #include "test_files.hpp"
 

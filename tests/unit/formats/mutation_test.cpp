@@ -1,12 +1,13 @@
 // Damaged files of every format: each must give an image or an annulus::Error, and nothing else.
+#include <annulus/codecs/decode_frame.hpp>
+#include <annulus/formats/writers.hpp>
+
 #include <hdf5.h>
 #include <sys/mman.h>
 #include <tiffio.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <annulus/codecs/decode_frame.hpp>
-#include <annulus/formats/writers.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

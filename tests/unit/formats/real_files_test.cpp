@@ -1,8 +1,8 @@
 // Real detector files, against the shapes, extremes and sums that FabIO and h5py gave (MANIFEST.tsv).
-#include <gmock/gmock.h>
-
 #include <annulus/formats/describe.hpp>
 #include <annulus/formats/header_text.hpp>
+
+#include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>

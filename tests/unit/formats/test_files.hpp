@@ -1,10 +1,11 @@
 // Small files for the tests of readers.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <annulus/core/error.hpp>
 #include <annulus/formats/frame_source.hpp>
+
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>

@@ -1,6 +1,7 @@
+#include <annulus/formats/writers.hpp>
+
 #include <gmock/gmock.h>
 
-#include <annulus/formats/writers.hpp>
 #include <climits>
 
 #include "test_files.hpp"

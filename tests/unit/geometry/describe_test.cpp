@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <annulus/geometry/describe.hpp>
 #include <annulus/geometry/poni.hpp>
+
+#include <gtest/gtest.h>
 
 namespace annulus {
 namespace {

@@ -1,9 +1,10 @@
+#include <annulus/core/error.hpp>
+#include <annulus/geometry/detector.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <annulus/core/error.hpp>
-#include <annulus/geometry/detector.hpp>
 #include <map>
 
 namespace annulus {

@@ -1,8 +1,9 @@
+#include <annulus/core/error.hpp>
+#include <annulus/geometry/poni.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <annulus/core/error.hpp>
-#include <annulus/geometry/poni.hpp>
 #include <cmath>
 #include <filesystem>
 #include <limits>

@@ -1,6 +1,7 @@
+#include <annulus/geometry/poni.hpp>
+
 #include <gtest/gtest.h>
 
-#include <annulus/geometry/poni.hpp>
 #include <cstdlib>
 #include <filesystem>
 

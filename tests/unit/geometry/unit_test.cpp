@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include <annulus/geometry/unit.hpp>
+
+#include <gtest/gtest.h>
 
 namespace annulus {
 namespace {

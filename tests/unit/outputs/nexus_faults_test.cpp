@@ -1,15 +1,16 @@
 // Finished frames are never lost: whatever write fails, and whenever the program is killed.
 
-#include "samples.hpp"
-
-#include <gmock/gmock.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
 #include <annulus/outputs/reader.hpp>
 
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 #include <csignal>
+
+#include "samples.hpp"
 
 namespace annulus {
 namespace {
@@ -197,7 +198,7 @@ TEST(NexusFaults, ARepairThatIsItselfInterruptedCanBeRepeated) {
         sink.flush();
         // More rows reach the disk, but not their status: what a kill in the midst of flush() leaves.
         sink.append(samples::make_frames(*plan, 40, 40));
-        const Hdf5Scope scope;
+        const Hdf5Session scope;
         hid_t file = -1;
         H5Fget_obj_ids(static_cast<hid_t>(H5F_OBJ_ALL), H5F_OBJ_FILE, 1, &file);
         H5Fflush(file, H5F_SCOPE_LOCAL);
@@ -210,7 +211,7 @@ TEST(NexusFaults, ARepairThatIsItselfInterruptedCanBeRepeated) {
   for (std::uint64_t write = 0; !complete; ++write) {
     ASSERT_LT(write, 200u);
     std::filesystem::copy_file(left, copy, std::filesystem::copy_options::overwrite_existing);
-    const Hdf5Scope scope;
+    const Hdf5Session scope;
     const auto fault = std::make_shared<WriteFault>();
     fault->fail_at_write = write;
     try {

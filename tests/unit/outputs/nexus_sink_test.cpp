@@ -1,8 +1,9 @@
-#include "samples.hpp"
-
-#include <gmock/gmock.h>
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/hdf5.hpp>
+
+#include <gmock/gmock.h>
+
+#include "samples.hpp"
 
 namespace annulus {
 namespace {
@@ -109,8 +110,8 @@ TEST(NexusSink, MissingPixelsTakeNoRoomWhereThereAreNone) {
 TEST(NexusSink, WritesNoErrorsWithoutAnErrorModel) {
   const Folder folder;
   write_frames(folder / "a.nxs", samples::make_plan(6, false), 0, 3);
-  const Hdf5Scope scope;
-  const Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  const Hdf5Session scope;
+  const Hdf5Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   EXPECT_FALSE(has_object(file.get(), "/entry/data/I_errors"));
   EXPECT_FALSE(has_object(file.get(), "/entry/reduction/accumulators/variance"));
   EXPECT_FALSE(has_object(file.get(), "/entry/reduction/accumulators/dark"));
@@ -120,8 +121,8 @@ TEST(NexusSink, WritesNoErrorsWithoutAnErrorModel) {
 TEST(NexusSink, KeepsEveryOptionThePoniAndThePlan) {
   const Folder folder;
   write_frames(folder / "a.nxs", samples::make_plan(), 0, 1);
-  const Hdf5Scope scope;
-  const Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  const Hdf5Session scope;
+  const Hdf5Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   const std::string input = "/entry/reduction/input/";
   EXPECT_EQ(read_text(file.get(), input + "unit"), "2th_deg");
   EXPECT_EQ(read_text(file.get(), input + "error-model"), "poisson");
@@ -137,8 +138,8 @@ TEST(NexusSink, LeavesTheWavelengthOutWhereItIsUnknown) {
   const auto plan = samples::make_plan();
   plan->geometry.wavelength.reset();
   write_frames(folder / "a.nxs", plan, 0, 1);
-  const Hdf5Scope scope;
-  const Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  const Hdf5Session scope;
+  const Hdf5Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   EXPECT_FALSE(has_object(file.get(), "/entry/instrument/monochromator"));
   EXPECT_TRUE(has_object(file.get(), "/entry/instrument/source"));
 }

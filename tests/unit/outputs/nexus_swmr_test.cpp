@@ -1,10 +1,11 @@
 // The file is read while it grows.
 
-#include "samples.hpp"
-
-#include <sys/wait.h>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
+
+#include <sys/wait.h>
+
+#include "samples.hpp"
 
 namespace annulus {
 namespace {

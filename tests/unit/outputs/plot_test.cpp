@@ -1,13 +1,14 @@
-#include "samples.hpp"
-
-#include <gmock/gmock.h>
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/canvas.hpp>
 #include <annulus/outputs/plot.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/stack_grid.hpp>
 
+#include <gmock/gmock.h>
+
 #include <set>
+
+#include "samples.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 // Fontconfig keeps its tables until the end of the program and does not free them.

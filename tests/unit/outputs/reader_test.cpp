@@ -1,11 +1,12 @@
-#include "samples.hpp"
-
-#include <gmock/gmock.h>
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/describe.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
+
+#include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
+
+#include "samples.hpp"
 
 namespace annulus {
 namespace {

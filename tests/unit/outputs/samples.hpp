@@ -1,10 +1,11 @@
 // A small plan, frames whose numbers are known in closed form, a folder that disappears, and a plain reader.
 #pragma once
 
+#include <annulus/outputs/sink.hpp>
+
 #include <gtest/gtest.h>
 #include <hdf5.h>
 #include <unistd.h>
-#include <annulus/outputs/sink.hpp>
 
 #include <cmath>
 #include <cstdint>

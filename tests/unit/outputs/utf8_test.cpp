@@ -1,5 +1,6 @@
-#include <gtest/gtest.h>
 #include <annulus/outputs/utf8.hpp>
+
+#include <gtest/gtest.h>
 
 namespace annulus {
 namespace {

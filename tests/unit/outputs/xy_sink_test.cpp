@@ -1,14 +1,15 @@
-#include "samples.hpp"
+#include <annulus/core/error.hpp>
+#include <annulus/outputs/sink.hpp>
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <annulus/core/error.hpp>
-#include <annulus/outputs/sink.hpp>
 
 #include <csignal>
 #include <cstdlib>
 #include <set>
+
+#include "samples.hpp"
 
 namespace annulus {
 namespace {

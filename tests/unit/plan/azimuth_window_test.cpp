@@ -25,13 +25,14 @@ TEST_P(AzimuthWindows, KeepTheCutOutside) {
   EXPECT_NEAR(window.cut, c.cut * kDegree, 1e-12);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranges, AzimuthWindows,
-                         ::testing::Values(Case{{-30, 100}, -30, 100, -180}, Case{{-180, 180}, -180, 180, -180},
-                                           Case{{0, 180}, 0, 180, -180}, Case{{170, -170}, 170, 190, 0},
-                                           Case{{170, 190}, 170, 190, 0}, Case{{90, 350}, 90, 350, 0},
-                                           Case{{-190, -170}, 170, 190, 0},
-                                           // Both 0 and 180 are inside: the cut goes to the middle of what is out.
-                                           Case{{-100, 240}, -100, 240, -110}, Case{{-100, -120}, -100, 240, -110}));
+INSTANTIATE_TEST_SUITE_P(
+    Ranges, AzimuthWindows,
+    ::testing::Values(Case{{-30, 100}, -30, 100, -180}, Case{{-180, 180}, -180, 180, -180},
+                      Case{{0, 180}, 0, 180, -180}, Case{{170, -170}, 170, 190, 0},
+                      Case{{170, 190}, 170, 190, 0}, Case{{90, 350}, 90, 350, 0},
+                      Case{{-190, -170}, 170, 190, 0},
+                      // Both 0 and 180 are inside: the cut goes to the middle of what is out.
+                      Case{{-100, 240}, -100, 240, -110}, Case{{-100, -120}, -100, 240, -110}));
 
 TEST(AzimuthWindow, RefusesEmptyAndTooWideRanges) {
   EXPECT_THROW(azimuth_window({10, 10}), Error);

@@ -16,7 +16,8 @@ TEST(Plan, WeightsOfEveryPixelInRangeAddUpToExactlyTwoToTheF) {
   std::mt19937_64 random(1);
   int built = 0;
   for (int round = 0; round < 300; ++round) {
-    const Shape shape{1 + static_cast<std::uint32_t>(random() % 40), 1 + static_cast<std::uint32_t>(random() % 40)};
+    const Shape shape{1 + static_cast<std::uint32_t>(random() % 40),
+                      1 + static_cast<std::uint32_t>(random() % 40)};
     Plan plan;
     try {
       plan = build_plan(random_geometry(random, shape), random_options(random), {}, {"test", shape}, 2);
@@ -90,8 +91,12 @@ TEST(Plan, HashChangesWithEveryOptionThatShapesNumbers) {
       hash_with([](auto& o, auto&) { o.unit = Unit::kTwoThetaRad; }),
       hash_with([](auto& o, auto&) { o.splitting = Splitting::kFull; }),
       hash_with([](auto& o, auto&) { o.error_model = ErrorModel::kPoisson; }),
-      hash_with([](auto& o, auto&) { o.radial_range = Range{0, 1}; }),
-      hash_with([](auto& o, auto&) { o.azimuth_range = Range{-180, 180}; }),
+      hash_with([](auto& o, auto&) {
+        o.radial_range = Range{0, 1};
+      }),
+      hash_with([](auto& o, auto&) {
+        o.azimuth_range = Range{-180, 180};
+      }),
       hash_with([](auto& o, auto&) { o.solid_angle = false; }),
       hash_with([](auto& o, auto&) { o.polarization = 0.5; }),
       hash_with([](auto& o, auto&) { o.normalization_factor = 2; }),

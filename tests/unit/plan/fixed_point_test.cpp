@@ -17,7 +17,8 @@ std::vector<std::uint32_t> quantised(std::vector<Share> shares, int bits) {
 }
 
 TEST(FixedPoint, ThirdsGiveTheirResidueToTheFirstLargestShare) {
-  EXPECT_EQ(quantised({{0, 1.0 / 3}, {1, 1.0 / 3}, {2, 1.0 / 3}}, 23), (std::vector<std::uint32_t>{2796202, 2796203, 2796203}));
+  EXPECT_EQ(quantised({{0, 1.0 / 3}, {1, 1.0 / 3}, {2, 1.0 / 3}}, 23),
+            (std::vector<std::uint32_t>{2796202, 2796203, 2796203}));
 }
 
 TEST(FixedPoint, SharesThatRoundToNothingAreDropped) {
@@ -35,7 +36,8 @@ TEST(FixedPoint, RandomFootprintsSumExactlyAndStayWithinOneUnit) {
     std::vector<Share> shares;
     double total = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      shares.push_back({static_cast<std::uint32_t>(i), std::uniform_real_distribution<double>(1e-6, 1)(random)});
+      shares.push_back(
+          {static_cast<std::uint32_t>(i), std::uniform_real_distribution<double>(1e-6, 1)(random)});
       total += shares.back().share;
     }
     for (Share& share : shares) share.share /= total;
@@ -51,7 +53,7 @@ TEST(FixedPoint, RandomFootprintsSumExactlyAndStayWithinOneUnit) {
 }
 
 TEST(FixedPoint, WeightBitsAreTheLargestThatCannotOverflow) {
-  EXPECT_EQ(safe_weight_bits(1000, 1 << 20), 23);  // 2^23 * 1000 * 2^20 is far below 2^63
+  EXPECT_EQ(safe_weight_bits(1000, 1 << 20), 23);                    // 2^23 * 1000 * 2^20 is far below 2^63
   EXPECT_EQ(safe_weight_bits(1u << 12, std::int64_t{1} << 28), 22);  // 2^(23+12+28) = 2^63 is too much
   EXPECT_EQ(safe_weight_bits((1u << 12) - 1, std::int64_t{1} << 28), 23);
   EXPECT_EQ(safe_weight_bits(1u << 20, 4294967295), 11);

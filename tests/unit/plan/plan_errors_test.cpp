@@ -48,7 +48,8 @@ TEST(PlanErrors, QWithoutWavelength) {
 TEST(PlanErrors, FrameOfAnotherShapeThanTheDetector) {
   Request request;
   request.geometry.detector.shape = Shape{30, 20};
-  EXPECT_THAT(message_of(request, ErrorKind::kInput), AllOf(HasSubstr("frame.cbf"), HasSubstr("20 x 20"), HasSubstr("30 x 20")));
+  EXPECT_THAT(message_of(request, ErrorKind::kInput),
+              AllOf(HasSubstr("frame.cbf"), HasSubstr("20 x 20"), HasSubstr("30 x 20")));
 }
 
 TEST(PlanErrors, MapsOfAnotherShape) {
@@ -94,8 +95,9 @@ TEST(PlanErrors, SumsThatCannotFitNameTheBinAndTheLimit) {
   request.geometry = small_geometry(request.shape);
   request.frames.type = PixelType::kU32;
   request.options.bins = 1;
-  EXPECT_THAT(message_of(request, ErrorKind::kPlan),
-              AllOf(HasSubstr("bin 0"), HasSubstr("4410000"), HasSubstr("4294967295"), HasSubstr("--max-count")));
+  EXPECT_THAT(
+      message_of(request, ErrorKind::kPlan),
+      AllOf(HasSubstr("bin 0"), HasSubstr("4410000"), HasSubstr("4294967295"), HasSubstr("--max-count")));
   request.options.max_count = 1000000;
   EXPECT_EQ(message_of(request, ErrorKind::kPlan), "no error");
 }

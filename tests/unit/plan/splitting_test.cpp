@@ -29,7 +29,8 @@ struct SplitCase {
   }
 };
 
-std::map<std::uint32_t, double> shares_of(const PixelSplitter& splitter, std::uint32_t row, std::uint32_t col) {
+std::map<std::uint32_t, double> shares_of(const PixelSplitter& splitter, std::uint32_t row,
+                                          std::uint32_t col) {
   std::vector<Share> shares;
   splitter.split(row, col, shares);
   std::map<std::uint32_t, double> by_bin;
@@ -96,7 +97,8 @@ TEST(Splitting, FullSharesAreAreasOfTheQuadrilateral) {
       std::vector<Point> polygon;
       long double low = 10, high = -10;
       for (const std::size_t corner : example.positions.corners(row, col)) {
-        polygon.push_back({example.positions.corner_radial[corner], example.positions.corner_azimuth[corner]});
+        polygon.push_back(
+            {example.positions.corner_radial[corner], example.positions.corner_azimuth[corner]});
         low = std::min(low, polygon.back().second);
         high = std::max(high, polygon.back().second);
       }
@@ -130,7 +132,8 @@ TEST(Splitting, PixelThatHangsOverTheEndCountsWholeInTheEndBin) {
   const SplitCase example(Splitting::kBoundingBox, 14);
   const double centre = example.positions.radial[7 * example.shape.cols + 8];
   // The range ends inside the pixel, whose whole width is one bin or less.
-  const PixelSplitter splitter(example.positions, {centre, centre + 1, 3}, Splitting::kBoundingBox, std::nullopt);
+  const PixelSplitter splitter(example.positions, {centre, centre + 1, 3}, Splitting::kBoundingBox,
+                               std::nullopt);
   EXPECT_EQ(shares_of(splitter, 7, 8), (std::map<std::uint32_t, double>{{0, 1.0}}));
 }
 

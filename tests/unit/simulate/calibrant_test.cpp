@@ -1,7 +1,8 @@
+#include <annulus/simulate/calibrant.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <annulus/simulate/calibrant.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>

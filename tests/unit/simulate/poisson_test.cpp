@@ -1,6 +1,7 @@
+#include <annulus/simulate/poisson.hpp>
+
 #include <gtest/gtest.h>
 
-#include <annulus/simulate/poisson.hpp>
 #include <cmath>
 #include <limits>
 #include <map>

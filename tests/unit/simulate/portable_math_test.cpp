@@ -1,6 +1,7 @@
+#include <annulus/simulate/portable_math.hpp>
+
 #include <gtest/gtest.h>
 
-#include <annulus/simulate/portable_math.hpp>
 #include <cmath>
 
 namespace annulus {

@@ -1,10 +1,11 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <annulus/codecs/byte_offset.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/sha256.hpp>
 #include <annulus/simulate/powder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>

@@ -1,14 +1,15 @@
+#include <annulus/codecs/decode_frame.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/formats/frame_source.hpp>
+#include <annulus/geometry/poni.hpp>
+#include <annulus/simulate/scan_writer.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <annulus/codecs/decode_frame.hpp>
-#include <annulus/core/error.hpp>
-#include <annulus/formats/frame_source.hpp>
-#include <annulus/geometry/poni.hpp>
-#include <annulus/simulate/scan_writer.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include <annulus/core/hdf5_lock.hpp>
+#include <annulus/hdf5/lock.hpp>
 
 namespace annulus {
 
