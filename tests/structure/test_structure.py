@@ -13,7 +13,7 @@ def room_list():
     for path in ROOMS.glob("*/CMakeLists.txt"):
         text = path.read_text()
         name = re.search(r"annulus_room\((\w+)", text)[1]
-        rooms = re.search(r"ROOMS ([\w ]+)", text)
+        rooms = re.search(r"ROOMS ([a-z0-9_ ]+)", text)
         found[name] = set(rooms[1].split()) if rooms else set()
     return found
 
