@@ -1,0 +1,94 @@
+#include <annulus/core/bytes.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/core/frame.hpp>
+#include <annulus/core/parallel.hpp>
+#include <annulus/core/sha256.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+namespace annulus {
+namespace {
+
+TEST(Sha256, GivesTheDigestsOfTheStandard) {
+  Sha256 empty;
+  EXPECT_EQ(empty.finish(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  Sha256 abc;
+  const std::string text = "abc";
+  abc.add(std::as_bytes(std::span(text).first(1)));
+  abc.add(std::as_bytes(std::span(text).subspan(1)));
+  EXPECT_EQ(abc.finish(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Sha256, ArraysDoNotRunIntoEachOther) {
+  Sha256 one, other;
+  one.add_array(std::vector<int>{1, 2});
+  one.add_array(std::vector<int>{3});
+  other.add_array(std::vector<int>{1});
+  other.add_array(std::vector<int>{2, 3});
+  EXPECT_NE(one.finish(), other.finish());
+}
+
+TEST(ParallelRanges, CoverEveryIndexOnce) {
+  for (const std::size_t count : {0, 1, 2, 7, 1000}) {
+    for (const unsigned threads : {1u, 2u, 3u, 64u}) {
+      std::vector<std::atomic<int>> visits(count);
+      parallel_ranges(count, threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) ++visits[i];
+      });
+      for (const auto& visit : visits) EXPECT_EQ(visit, 1);
+    }
+  }
+}
+
+TEST(ParallelRanges, ThrowAgainWhatATaskThrew) {
+  EXPECT_THROW(parallel_ranges(100, 4,
+                               [](std::size_t begin, std::size_t) {
+                                 if (begin > 0) throw std::runtime_error("part");
+                               }),
+               std::runtime_error);
+}
+
+TEST(Error, SaysWhereWhatAndWhatToDo) {
+  const Error error(ErrorKind::kInput, "a.cbf", "it is empty", "copy it again");
+  EXPECT_STREQ(error.what(), "a.cbf: it is empty (copy it again)");
+  EXPECT_STREQ(Error(ErrorKind::kInput, "", "it is empty").what(), "it is empty");
+}
+
+TEST(PixelType, NamesAndSizesAreNumPys) {
+  EXPECT_EQ(pixel_type_from_name("uint16"), PixelType::kU16);
+  EXPECT_EQ(pixel_type_from_name("float64"), PixelType::kF64);
+  EXPECT_FALSE(pixel_type_from_name("complex64"));
+  EXPECT_EQ(size_of(PixelType::kI64), 8u);
+  EXPECT_EQ(size_of(PixelType::kU8), 1u);
+  EXPECT_EQ(name_of(PixelType::kF32), "float32");
+  EXPECT_TRUE(is_float(PixelType::kF32));
+  EXPECT_FALSE(is_float(PixelType::kI64));
+}
+
+TEST(Frame, IsNamedByItsFileAndNumber) {
+  Frame frame;
+  frame.source = "a.cbf";
+  EXPECT_EQ(describe(frame), "a.cbf");
+  frame.source = "a.h5::/entry/data";
+  EXPECT_EQ(describe(frame), "a.h5::/entry/data, frame 0");
+  frame.source = "a.edf";
+  frame.frame_in_source = 3;
+  EXPECT_EQ(describe(frame), "a.edf, frame 3");
+}
+
+TEST(Bytes, SlicesKeepTheirOwnerAlive) {
+  Bytes part;
+  {
+    const Bytes whole(std::vector<std::byte>(100, std::byte{7}));
+    part = whole.slice(40, 20);
+  }
+  EXPECT_EQ(part.size(), 20u);
+  for (const std::byte byte : part.view()) EXPECT_EQ(byte, std::byte{7});
+}
+
+}  // namespace
+}  // namespace annulus
