@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "json_text.hpp"
 
 namespace annulus::app {
 
@@ -22,7 +23,7 @@ Command add_devices(CLI::App& program) {
         fmt::print("{:<8} {:<4} {}\n", backend.name, backend.available ? "yes" : "no", backend.detail);
       }
     }
-    if (*json) fmt::print("{}\n", list.dump(2));
+    if (*json) fmt::print("{}\n", as_text(list));
     return kSuccess;
   };
 }

@@ -16,6 +16,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "json_text.hpp"
 #include "option_binder.hpp"
 
 namespace annulus::app {
@@ -84,7 +85,7 @@ int info(const InfoCommand& command) {
     list.push_back(std::move(description));
   }
   // One file gives one object: easier for those who ask about one.
-  if (command.json) fmt::print("{}\n", (list.size() == 1 ? list.front() : list).dump(2));
+  if (command.json) fmt::print("{}\n", as_text(list.size() == 1 ? list.front() : list));
   return kSuccess;
 }
 

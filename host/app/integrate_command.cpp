@@ -1,3 +1,4 @@
+#include <annulus/core/text_file.hpp>
 #include <annulus/engine/inputs.hpp>
 #include <annulus/engine/reduction.hpp>
 #include <annulus/geometry/poni.hpp>
@@ -10,13 +11,12 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
+#include "json_text.hpp"
 #include "option_binder.hpp"
 #include "progress.hpp"
 #include "summary.hpp"
@@ -35,21 +35,15 @@ struct IntegrateCommand {
   bool quiet = false;
 };
 
-std::string read_text(const std::string& path, const char* what) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file)
-    throw Error(ErrorKind::kUsage, path, fmt::format("the {} cannot be read", what), "check the name");
-  return text.str();
-}
-
 // Maps are read once; they are small beside a scan.
 PixelMaps read_maps(const IntegrateConfig& config, const OpenOptions& open) {
   PixelMaps maps;
   if (!config.mask.empty()) maps.mask = read_mask(config.mask, open);
   if (!config.dark.empty()) maps.dark = read_image(config.dark, open);
   if (!config.flat.empty()) maps.flat = read_image(config.flat, open);
+  maps.mask_name = config.mask;
+  maps.dark_name = config.dark;
+  maps.flat_name = config.flat;
   return maps;
 }
 
@@ -60,6 +54,21 @@ fs::path default_output(const IntegrateConfig& config, const std::vector<std::st
   while (stem.has_extension()) stem = stem.stem();
   if (config.format == OutputFormat::kNexus) return stem.string() + ".nxs";
   return stem.string() + (expected_frames == 1 ? ".xy" : "_xy");
+}
+
+// A result must never replace what it is made from.
+void protect_inputs(const IntegrateConfig& config, const std::vector<std::string>& urls,
+                    const fs::path& result, const char* option) {
+  std::error_code ignored;
+  if (!fs::exists(result, ignored)) return;
+  std::vector<std::string> sources = urls;
+  for (const std::string& source : {config.poni, config.mask, config.dark, config.flat})
+    sources.push_back(source);
+  for (const std::string& source : sources) {
+    if (!fs::equivalent(source.substr(0, source.rfind("::")), result, ignored)) continue;
+    throw Error(ErrorKind::kOutput, result.string(), fmt::format("{} names an input of this run", option),
+                "choose another name");
+  }
 }
 
 std::unique_ptr<Sink> open_sink(const IntegrateConfig& config, const fs::path& path,
@@ -79,7 +88,7 @@ RunDescription describe_run(const IntegrateConfig& config, const std::vector<std
   run.backend = config.backend;
   run.options = as_text(config);
   run.poni_text = poni_text;
-  run.config_json = to_json(config).dump(2);
+  run.config_json = as_text(to_json(config));
   run.expected_frames = expected_frames;
   for (const std::string& url : urls) run.longest_source_name = std::max(run.longest_source_name, url.size());
   return run;
@@ -98,19 +107,17 @@ int integrate(IntegrateCommand& command) {
   IntegrateConfig& config = command.config;
   config.integration.solid_angle = !config.no_solid_angle;
   if (command.dump_config) {
-    fmt::print("{}\n", to_json(config).dump(2));
+    fmt::print("{}\n", as_text(to_json(config)));
     return kSuccess;
   }
   check(config);
-  const auto& interrupted = catch_interrupts();
   const auto start = Clock::now();
   const std::vector<std::string> urls = expand_inputs(config.inputs);
   const OpenOptions open = open_options(config);
-  const std::string poni_text = read_text(config.poni, "PONI file");
+  const std::string poni_text = read_text_file(config.poni, ErrorKind::kGeometry);
   const Geometry geometry = parse_poni(poni_text, config.poni);
   const auto plan = std::make_shared<const Plan>(build_plan(
       geometry, config.integration, read_maps(config, open), probe_frames(urls, open), config.threads));
-  if (!config.save_matrix.empty()) write_matrix(config.save_matrix, *plan);
   RunReport report;
   report.plan_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   report.plan = plan.get();
@@ -119,8 +126,14 @@ int integrate(IntegrateCommand& command) {
       config.output.empty() ? default_output(config, urls, expected_frames) : fs::path(config.output);
   report.backend = config.backend;
 
-  // Before the output is touched: a backend that is not there must not cost an old result.
+  // Before the output is touched: neither a backend that is not there nor a wrong name may cost a file.
   const auto backend = make_backend(config.backend, {config.threads});
+  protect_inputs(config, urls, report.output, "--output");
+  if (!config.save_matrix.empty()) {
+    protect_inputs(config, urls, config.save_matrix, "--save-matrix");
+    write_matrix(config.save_matrix, *plan, config.overwrite);
+  }
+  const auto& interrupted = catch_interrupts();
   const auto sink = open_sink(config, report.output, plan,
                               describe_run(config, urls, poni_text, expected_frames), expected_frames == 1);
   ReductionSettings settings;
@@ -137,14 +150,16 @@ int integrate(IntegrateCommand& command) {
   report.summary.write_seconds += std::chrono::duration<double>(Clock::now() - closing).count();
   report.total_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   progress.finish();
+  const ReductionSummary& summary = report.summary;
+  const bool failed = summary.first_fault && !config.keep_going;
   if (command.json) {
-    fmt::print("{}\n", to_json(report).dump(2));
-  } else if (!command.quiet) {
+    fmt::print("{}\n", as_text(to_json(report)));
+  } else if (!command.quiet && !failed) {
     fmt::print("{}", to_text(report));
   }
-
-  const ReductionSummary& summary = report.summary;
-  if (summary.first_fault && !config.keep_going) {
+  if (failed) {
+    // An output without a single frame would only be in the way of the next try.
+    if (summary.frames == 0 && !config.append) fs::remove(report.output);
     fmt::print(stderr, "annulus: {} frames are in {}\n", summary.frames, report.output.string());
     throw *summary.first_fault;
   }
@@ -177,7 +192,7 @@ Command add_integrate(CLI::App& program) {
     // applied once more.
     if (!state->config_file.empty()) {
       state->config = IntegrateConfig();
-      apply_json(read_text(state->config_file, "configuration"), state->config_file, state->config);
+      apply_json(read_text_file(state->config_file, ErrorKind::kUsage), state->config_file, state->config);
       for (CLI::Option* const option : command->get_options()) {
         if (option->count() > 0) option->run_callback();
       }

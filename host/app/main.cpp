@@ -36,8 +36,12 @@ int run(int argc, char** argv) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // --help and --version come this way too, with code 0.
-    const int code = program.exit(error);
-    return code == 0 ? kSuccess : kUsageError;
+    if (error.get_exit_code() == 0) return program.exit(error);
+    const bool unknown = argc > 1 && argv[1][0] != '-' && program.get_subcommands().empty();
+    fmt::print(stderr, "annulus: error: {} ('annulus {}--help' tells more)\n",
+               unknown ? fmt::format("there is no command '{}'", argv[1]) : std::string(error.what()),
+               program.get_subcommands().empty() ? "" : program.get_subcommands().front()->get_name() + " ");
+    return kUsageError;
   }
   for (const auto& [subcommand, command] : commands) {
     if (*subcommand) return command();

@@ -64,7 +64,13 @@ struct OptionBinder {
     group(info, command.add_option(info.flags, field, info.help));
   }
   void operator()(const OptionInfo& info, std::string& field) const {
-    group(info, command.add_option(info.flags, field, info.help)->capture_default_str());
+    // An empty name is a shell variable that was never set: to go on without that file would be a wrong
+    // result.
+    group(info, command.add_option(info.flags, field, info.help)
+                    ->capture_default_str()
+                    ->check([](const std::string& s) {
+                      return s.empty() ? std::string("it is empty") : std::string();
+                    }));
   }
   template <typename Number>
   void operator()(const OptionInfo& info, std::optional<Number>& field) const {

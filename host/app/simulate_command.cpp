@@ -81,8 +81,9 @@ Command add_simulate(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--distance", options.distance,
                       "Metres (default: the corner is seen under 44 degrees)");
-  command->add_option("--energy", options.energy_kev, "Beam energy in keV")->capture_default_str();
-  command->add_option("--wavelength", options.wavelength, "Metres, instead of the energy");
+  CLI::Option* const energy =
+      command->add_option("--energy", options.energy_kev, "Beam energy in keV")->capture_default_str();
+  command->add_option("--wavelength", options.wavelength, "Metres, instead of the energy")->excludes(energy);
   command->add_option("--rot1", options.rot1, "Rotation in radian")->capture_default_str();
   command->add_option("--rot2", options.rot2, "Rotation in radian")->capture_default_str();
   command->add_option("--rot3", options.rot3, "Rotation in radian")->capture_default_str();

@@ -12,6 +12,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "json_text.hpp"
 #include "option_binder.hpp"
 #include "progress.hpp"
 
@@ -67,7 +68,7 @@ int verify(const VerifyCommand& command) {
   if (!frames.empty()) verify_frames(frames, command, result);
 
   if (command.json) {
-    fmt::print("{}\n", nlohmann::json{{"frames", result.frames}, {"faults", result.faults}}.dump(2));
+    fmt::print("{}\n", as_text(nlohmann::json{{"frames", result.frames}, {"faults", result.faults}}));
   } else {
     for (const auto& fault : result.faults) fmt::print(stderr, "bad: {}\n", fault.get<std::string>());
     if (!command.quiet) fmt::print("{} frames verified, {} bad\n", result.frames, result.faults.size());

@@ -23,5 +23,5 @@ endfunction()
 # Links a target to a room and to everything the room uses.
 function(annulus_use_room target room)
   get_property(closure GLOBAL PROPERTY ANNULUS_CLOSURE_${room})
-  target_link_libraries(${target} PRIVATE annulus_flags ${closure})
+  target_link_libraries(${target} PRIVATE ${closure})
 endfunction()

@@ -61,7 +61,10 @@ def test_bad_frame_ends_the_scan_after_the_good_ones(annulus, scan, tmp_path, ch
     done = run(annulus, scan, tmp_path / "out.nxs", inputs=[tmp_path / "scan"])
     expect_error(done, INPUT, bad)
     assert f"{number} frames are in" in done.stderr
-    assert stored_frames(tmp_path / "out.nxs") == number
+    if number == 0:
+        assert not (tmp_path / "out.nxs").exists()
+    else:
+        assert stored_frames(tmp_path / "out.nxs") == number
 
 
 @pytest.mark.parametrize("change", [truncate, break_payload])
@@ -121,12 +124,14 @@ def test_geometry_that_cannot_be_used(annulus, scan, tmp_path):
         return path
 
     no_wavelength = poni("a.poni", re.sub(r"Wavelength.*\n", "", text))
-    expect_error(run(annulus, scan, tmp_path / "o", "-u", "q_A^-1", poni=no_wavelength), PLAN, "wavelength", "q_A^-1")
+    expect_error(run(annulus, scan, tmp_path / "o", "-u", "q_A^-1", poni=no_wavelength), PLAN, no_wavelength, "wavelength", "q_A^-1")
     unknown = poni("b.poni", text.replace("Pilatus100k", "Pilatus7M"))
     expect_error(run(annulus, scan, tmp_path / "o", poni=unknown), PLAN, unknown, "Pilatus7M")
     no_distance = poni("c.poni", re.sub(r"Distance.*\n", "", text))
     expect_error(run(annulus, scan, tmp_path / "o", poni=no_distance), PLAN, no_distance, "istance")
-    expect_error(run(annulus, scan, tmp_path / "o", poni=tmp_path / "no.poni"), USAGE, "no.poni")
+    expect_error(run(annulus, scan, tmp_path / "o", poni=tmp_path / "no.poni"), PLAN, "no.poni")
+    expect_error(run(annulus, scan, tmp_path / "o", poni=tmp_path), PLAN, tmp_path, "directory")
+    expect_error(run(annulus, scan, tmp_path / "o", poni="/dev/zero"), PLAN, "ordinary file")
     assert not (tmp_path / "o").exists()
 
 
@@ -134,7 +139,7 @@ def test_masks_and_maps_that_do_not_fit(annulus, scan, tmp_path):
     small = tmp_path / "mask.npy"
     numpy.save(small, numpy.zeros((10, 10), numpy.uint8))
     for flag in ("--mask", "--dark", "--flat"):
-        expect_error(run(annulus, scan, tmp_path / "o", flag, small), INPUT, flag[2:], "10 x 10", "195 x 487")
+        expect_error(run(annulus, scan, tmp_path / "o", flag, small), INPUT, small, flag[2:], "10 x 10", "195 x 487")
         expect_error(run(annulus, scan, tmp_path / "o", flag, tmp_path / "none.edf"), INPUT, "none.edf")
     full = tmp_path / "full.npy"
     numpy.save(full, numpy.ones((195, 487), numpy.uint8))
@@ -150,6 +155,11 @@ def test_options_that_make_no_sense(annulus, scan, tmp_path):
     expect_error(run(annulus, scan, output, "--overwrite", "--append"), USAGE, "--overwrite")
     expect_error(run(annulus, scan, output, "--backend", "gpu"), BACKEND, "gpu", "cpu")
     expect_error(run(annulus, scan, output, inputs=[tmp_path / "*.cbf"]), INPUT, "no file matches")
+    expect_error(run(annulus, scan, output, "--normalization-factor", -1), PLAN, "--normalization-factor")
+    expect_error(run(annulus, scan, output, "--dummy", "nan"), USAGE, "--dummy")
+    expect_error(run(annulus, scan, output, "--readers", 0), USAGE, "--readers")
+    expect_error(run(annulus, scan, output, "--mask", ""), USAGE, "--mask")
+    expect_error(annulus("frobnicate"), USAGE, "frobnicate")
     for arguments in (["-n", "many"], ["--unit", "furlong"], ["--split", "some"], ["--no-such-flag"], ["--threads", "-1"]):
         assert run(annulus, scan, output, *arguments).returncode == USAGE, arguments
     assert annulus().returncode == USAGE
@@ -171,6 +181,90 @@ def test_existing_output_is_kept_unless_told_otherwise(annulus, scan, tmp_path):
     precious.write_text("my thesis")
     expect_error(run(annulus, scan, precious, "--overwrite"), OUTPUT, precious)
     assert precious.read_text() == "my thesis"
+
+
+def test_results_never_replace_what_they_are_made_from(annulus, scan, tmp_path):
+    stack = tmp_path / "stack.h5"
+    with h5py.File(stack, "w") as file:
+        file["/entry/data/data"] = numpy.zeros((2, 195, 487), numpy.int32)
+    poni = tmp_path / "scan.poni"
+    poni.write_bytes(scan.poni.read_bytes())
+    link = tmp_path / "link.h5"
+    link.symlink_to(stack)
+    before = stack.read_bytes(), poni.read_bytes()
+    for result in (stack, link, poni):
+        for inputs in ([stack], [f"{stack}::/entry/data/data"]):
+            for option in ("-o", "--save-matrix"):
+                args = ["-o", result] if option == "-o" else ["-o", tmp_path / "out.nxs", "--save-matrix", result]
+                done = annulus("integrate", "-p", poni, "-n", 10, *args, "--overwrite", *inputs)
+                expect_error(done, OUTPUT, result, option.replace("-o", "--output") if option == "-o" else option)
+    other = tmp_path / "other.h5"
+    with h5py.File(other, "w") as file:
+        file["precious"] = 1
+    for args in (["-o", other], ["-o", tmp_path / "out.nxs", "--save-matrix", other]):
+        expect_error(annulus("integrate", "-p", poni, *args, "--overwrite", stack), OUTPUT, other, "not touched")
+    assert (stack.read_bytes(), poni.read_bytes()) == before
+
+
+def test_file_that_is_gone_keeps_its_place(annulus, scan, tmp_path):
+    folder = tmp_path / "scan"
+    folder.mkdir()
+    for i, path in enumerate(scan.files[:6]):
+        (folder / path.name).symlink_to(tmp_path / "nowhere" if i == 2 else path)
+    done = run(annulus, scan, tmp_path / "out.nxs", "--keep-going", inputs=[folder])
+    assert done.returncode == SOME_BAD, done.stderr
+    with h5py.File(tmp_path / "out.nxs") as file:
+        assert list(file["entry/frames/status"][()]) == [0, 0, 1, 0, 0, 0]
+
+
+def test_masked_pixels_have_no_say_in_float_frames(annulus, scan, tmp_path):
+    rng = numpy.random.default_rng(5)
+    image = rng.poisson(100, (195, 487)).astype(numpy.float32) + 0.5
+    mask = numpy.zeros((195, 487), numpy.uint8)
+    mask[5, 5] = 1
+    numpy.save(tmp_path / "mask.npy", mask)
+    patterns = []
+    for value in (100.0, 1e11, 1e30):
+        image[5, 5] = value
+        numpy.save(tmp_path / "image.npy", image)
+        done = run(annulus, scan, tmp_path / "out.nxs", "-m", tmp_path / "mask.npy", "--overwrite",
+                   inputs=[tmp_path / "image.npy"])
+        assert done.returncode == 0, done.stderr
+        with h5py.File(tmp_path / "out.nxs") as file:
+            patterns.append(file["entry/data/I"][0])
+    numpy.testing.assert_array_equal(patterns[0], patterns[1])
+    numpy.testing.assert_array_equal(patterns[0], patterns[2])
+
+
+def test_map_with_one_huge_value_is_refused_not_rounded_away(annulus, scan, tmp_path):
+    for flag, ordinary in (("--flat", 1.3), ("--dark", 0.4)):
+        image = numpy.full((195, 487), ordinary)
+        image[100, 200] = 2.0**32
+        numpy.save(tmp_path / "map.npy", image)
+        expect_error(run(annulus, scan, tmp_path / "o", flag, tmp_path / "map.npy"), PLAN, "map.npy", "row 100",
+                     "column 200")
+
+
+def test_saturation_of_the_file_counts_for_every_type_and_must_not_change(annulus, scan, tmp_path):
+    image = numpy.full((195, 487), 10)
+    image[::2] = 100000
+    patterns = []
+    for kind in ("uint32", "uint64", "float32"):
+        path = tmp_path / f"{kind}.h5"
+        with h5py.File(path, "w") as file:
+            file["/entry/data/data"] = image[None].astype(kind)
+            file["/entry/instrument/detector/saturation_value"] = 50000
+        done = run(annulus, scan, tmp_path / f"{kind}.nxs", "--no-solid-angle", inputs=[path])
+        assert done.returncode == 0, done.stderr
+        with h5py.File(tmp_path / f"{kind}.nxs") as file:
+            patterns.append(file["entry/data/I"][0])
+        assert numpy.nanmax(patterns[-1]) == 10
+    other = tmp_path / "other.h5"
+    with h5py.File(other, "w") as file:
+        file["/entry/data/data"] = image[None].astype("uint32")
+        file["/entry/instrument/detector/saturation_value"] = 60000
+    two = run(annulus, scan, tmp_path / "two.nxs", inputs=[tmp_path / "uint32.h5", other])
+    expect_error(two, INPUT, other, "60000", "50000", "--max-count")
 
 
 def test_output_that_cannot_be_written(annulus, scan, tmp_path):

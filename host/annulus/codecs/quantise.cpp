@@ -19,9 +19,11 @@ namespace {
 constexpr std::int32_t kInvalid = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kLargest = kInvalid - 1;  // what a plan's max_count allows
 constexpr int kMantissaBits = 30;
+constexpr int kLossAllowed = 10;  // bits that a limited fraction may take from the values
 
-bool is_valid(double value, const FloatValidity& validity) {
+bool is_valid(double value, std::size_t pixel, const FloatValidity& validity) {
   if (!std::isfinite(value)) return false;
+  if (validity.is_used && !validity.is_used(pixel)) return false;
   if (validity.dummy && std::abs(value - *validity.dummy) <= validity.delta) return false;
   return !validity.max_count || std::abs(value) <= *validity.max_count;
 }
@@ -39,7 +41,7 @@ int choose_fraction_bits(const Frame& frame, const FloatValidity& validity, int 
   bool integers = true;
   for (std::size_t i = 0; i < frame.shape.size(); ++i) {
     const double value = pixel_at<Pixel>(frame, i);
-    if (!is_valid(value, validity)) continue;
+    if (!is_valid(value, i, validity)) continue;
     largest = std::max(largest, std::abs(value));
     integers = integers && value == std::trunc(value);
   }
@@ -47,7 +49,15 @@ int choose_fraction_bits(const Frame& frame, const FloatValidity& validity, int 
   // largest = m * 2^exponent with 1/2 <= m < 1, so largest * 2^(30 - exponent) < 2^30, and no more fits.
   int exponent = 0;
   std::frexp(largest, &exponent);
-  return std::min(max_fraction_bits, kMantissaBits - exponent);
+  const int wanted = kMantissaBits - exponent;
+  if (largest > 0 && wanted > max_fraction_bits + kLossAllowed) {
+    throw Error(
+        ErrorKind::kInput, describe(frame),
+        fmt::format("its largest value is {}: far below one count, where counting statistics mean nothing",
+                    largest),
+        "integrate with --error-model no, or give frames in counts");
+  }
+  return std::min(max_fraction_bits, wanted);
 }
 
 template <typename Pixel>
@@ -56,7 +66,7 @@ void quantise_floats(const Frame& frame, const FloatValidity& validity, int frac
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     const double value = pixel_at<Pixel>(frame, i);
     // The default rounding mode is to nearest, ties to even; ldexp is exact here or far below one half.
-    pixels[i] = is_valid(value, validity)
+    pixels[i] = is_valid(value, i, validity)
                     ? static_cast<std::int32_t>(std::nearbyint(std::ldexp(value, fraction_bits)))
                     : kInvalid;
   }
@@ -66,7 +76,7 @@ template <typename Pixel>
 void narrow_integers(const Frame& frame, const FloatValidity& validity, std::vector<std::int32_t>& pixels) {
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     const Pixel value = pixel_at<Pixel>(frame, i);
-    if (!is_valid(static_cast<double>(value), validity)) {
+    if (!is_valid(static_cast<double>(value), i, validity)) {
       pixels[i] = kInvalid;
       continue;
     }

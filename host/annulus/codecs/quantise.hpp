@@ -3,6 +3,8 @@
 
 #include <annulus/core/frame.hpp>
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 
 namespace annulus {
@@ -12,6 +14,9 @@ struct FloatValidity {
   std::optional<double> dummy;
   double delta = 0;                 // |value - dummy| <= delta is invalid
   std::optional<double> max_count;  // |value| above it is invalid
+
+  // Pixels for which it is false are invalid too, whatever they hold; empty: all are used.
+  std::function<bool(std::size_t pixel)> is_used = {};
 };
 
 // Raw frames of float32, float64, int64 and uint64 become raw int32 frames; all others pass unchanged.
@@ -25,7 +30,8 @@ struct FloatValidity {
 // them, and values of 64-bit integers are held to |value| <= INT32_MAX - 1 for the same reason.
 //
 // max_fraction_bits limits the fraction: kCountFractionBits where one count must be a pixel value too,
-// because variances are at least that.
+// because variances are at least that. Throws kInput where the limit would leave less than 20 bits of the
+// values.
 constexpr int kCountFractionBits = 30;
 constexpr int kMaxFractionBits = 1000;  // keeps 2^-fraction_bits a normal double
 Frame quantise(const Frame& frame, const FloatValidity& validity, int max_fraction_bits = kMaxFractionBits);

@@ -6,6 +6,7 @@
 #include <annulus/core/pixel_type.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace annulus {
@@ -24,6 +25,8 @@ struct Frame {
   std::uint64_t index = 0;            // position in the scan
   std::string source;                 // the file, with "::/path" for a dataset
   std::uint64_t frame_in_source = 0;  // position in that file
+
+  std::optional<std::int64_t> max_count;  // saturation that its file states
 
   // Pixels count in units of 2^-fraction_bits: not 0 only for images that were floating point (quantise.hpp).
   int fraction_bits = 0;

@@ -6,11 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include <type_traits>
+#include <utility>
 
 namespace annulus {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr unsigned kMostThreads = 1024;
 
 template <typename T>
 struct IsOptional : std::false_type {};
@@ -63,10 +66,11 @@ void decode(const Json& json, const std::string& name, const std::string& key, T
     if (!json.is_number()) refuse(name, key, "a number is expected");
     value = json.get<T>();
   } else if constexpr (std::is_integral_v<T>) {
-    // Through the widest type, so that nothing wraps around.
-    const bool fits = std::is_signed_v<T> ? json.is_number_integer() : json.is_number_unsigned();
-    if (!fits || json != Json(static_cast<T>(json.get<T>())))
-      refuse(name, key, "a whole number in range is expected");
+    // Through the widest types, so that nothing wraps around.
+    const bool fits = json.is_number_unsigned()
+                          ? std::in_range<T>(json.get<std::uint64_t>())
+                          : json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
+    if (!fits) refuse(name, key, "a whole number in range is expected");
     value = json.get<T>();
   } else {
     if (!json.is_array()) refuse(name, key, "a list is expected");
@@ -141,6 +145,11 @@ void check(const IntegrateConfig& config) {
   if (config.poni.empty()) {
     throw Error(ErrorKind::kUsage, "--poni", "the geometry is missing",
                 "give the PONI file of your calibration with -p");
+  }
+  if (config.threads > kMostThreads || config.readers > kMostThreads || config.readers == 0) {
+    throw Error(ErrorKind::kUsage, "--threads, --readers",
+                fmt::format("{} and {} are not sensible", config.threads, config.readers),
+                fmt::format("at most {} each, and at least one reader", kMostThreads));
   }
   if (config.overwrite && config.append) {
     throw Error(ErrorKind::kUsage, "--overwrite", "it excludes --append", "give one of them");

@@ -8,7 +8,14 @@ namespace annulus {
 
 FrameReader::FrameReader(std::vector<std::string> urls, Settings settings)
     : urls_(std::move(urls)), settings_(std::move(settings)) {
-  for (unsigned i = 0; i < std::max(1u, settings_.threads); ++i) readers_.emplace_back([this] { work(); });
+  const std::size_t threads =
+      std::clamp<std::size_t>(settings_.threads, 1, std::max<std::size_t>(urls_.size(), 1));
+  try {
+    for (std::size_t i = 0; i < threads; ++i) readers_.emplace_back([this] { work(); });
+  } catch (...) {
+    stop();  // or those that did start would wait for ever, and we for them
+    throw;
+  }
 }
 
 FrameReader::~FrameReader() { stop(); }
@@ -128,6 +135,7 @@ ReadItem FrameReader::read(const Task& task) const {
   ReadItem item;
   try {
     item.frame = task.source->read(task.frame_in_source);
+    item.frame.max_count = task.source->info().max_count;
     if (settings_.prepare) item.frame = settings_.prepare(std::move(item.frame));
   } catch (const Error& error) {
     item.fault = error;

@@ -1,5 +1,7 @@
 #include <annulus/core/error.hpp>
+#include <annulus/core/text_file.hpp>
 #include <annulus/engine/inputs.hpp>
+#include <annulus/outputs/reader.hpp>
 
 #include <fmt/format.h>
 #include <glob.h>
@@ -8,7 +10,8 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
+#include <string_view>
 
 namespace annulus {
 namespace {
@@ -37,8 +40,10 @@ void expand_directory(const std::string& directory, std::vector<std::string>& ur
   try {
     for (const auto& entry : fs::directory_iterator(directory)) {
       const bool hidden = entry.path().filename().string().starts_with('.');
-      if (!hidden && entry.is_regular_file() && is_image_name(entry.path()))
-        files.push_back(entry.path().string());
+      std::error_code ignored;
+      if (hidden || entry.is_directory(ignored) || !is_image_name(entry.path())) continue;
+      // A link to nowhere stays in: reading it says so. Our own results among the frames do not.
+      if (!is_annulus_output(entry.path())) files.push_back(entry.path().string());
     }
   } catch (const fs::filesystem_error& error) {
     throw Error(ErrorKind::kInput, directory, error.code().message());
@@ -51,9 +56,23 @@ void expand_directory(const std::string& directory, std::vector<std::string>& ur
   urls.insert(urls.end(), files.begin(), files.end());
 }
 
+// The part of a pattern that is a folder as it stands, with the signs in its name made harmless.
+std::string escape_folder(const std::string& pattern) {
+  fs::path folder = fs::path(pattern).parent_path();
+  std::error_code ignored;
+  while (folder.has_relative_path() && !fs::is_directory(folder, ignored)) folder = folder.parent_path();
+  const std::string prefix = folder.string();
+  std::string escaped;
+  for (const char c : prefix) {
+    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped + pattern.substr(prefix.size());
+}
+
 bool expand_glob(const std::string& pattern, std::vector<std::string>& urls) {
   glob_t found{};
-  const int status = glob(pattern.c_str(), GLOB_TILDE, nullptr, &found);
+  const int status = glob(escape_folder(pattern).c_str(), GLOB_TILDE, nullptr, &found);
   std::vector<std::string> files;
   if (status == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
@@ -68,10 +87,7 @@ void expand_list(const std::string& path, int depth, std::vector<std::string>& u
   if (depth >= kMaxListDepth) {
     throw Error(ErrorKind::kInput, path, "lists name each other too deeply", "does the list name itself?");
   }
-  std::ifstream list(path);
-  if (!list) {
-    throw Error(ErrorKind::kInput, path, "the list of files cannot be read", "check the name after '@'");
-  }
+  std::istringstream list(read_text_file(path, ErrorKind::kInput));
   const std::size_t before = urls.size();
   for (std::string line; std::getline(list, line);) {
     while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back()))) line.pop_back();
@@ -101,7 +117,8 @@ void expand(const std::string& argument, int depth, std::vector<std::string>& ur
       }
       return;
     }
-    throw Error(ErrorKind::kInput, argument, "no file matches this pattern");
+    throw Error(ErrorKind::kInput, argument, "no file matches this pattern",
+                "check the folder and the extension");
   }
   throw Error(ErrorKind::kInput, argument, "no such file or directory", "check the name");
 }

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 namespace annulus {
 
 Frame prepare_frame(const Plan& plan, Frame frame) {
@@ -20,13 +22,24 @@ Frame prepare_frame(const Plan& plan, Frame frame) {
         fmt::format("its pixels are {}, the scan's are {}", name_of(frame.type), name_of(plan.pixel_type)),
         "reduce frames of another type in a scan of their own");
   }
+  if (!plan.options.max_count && frame.max_count &&
+      saturation_of(plan.options, frame.max_count) != plan.saturation) {
+    throw Error(ErrorKind::kInput, describe(frame),
+                fmt::format("it says that it saturates at {}, which is not the scan's {}", *frame.max_count,
+                            plan.saturation ? std::to_string(*plan.saturation) : "(nothing said)"),
+                "give the limit for all frames with --max-count");
+  }
   if (!needs_quantising(frame.type)) return frame;
   FloatValidity validity;
   if (const auto dummy = effective_dummy(plan.options, plan.geometry.detector, frame.type)) {
     validity.dummy = dummy->value;
     validity.delta = dummy->delta;
   }
-  if (plan.options.max_count) validity.max_count = static_cast<double>(*plan.options.max_count);
+  if (plan.saturation) validity.max_count = static_cast<double>(*plan.saturation);
+  // Pixels that contribute to nothing have no say in the scale of the others.
+  validity.is_used = [&plan](std::size_t pixel) {
+    return plan.matrix.first[pixel] != plan.matrix.first[pixel + 1];
+  };
   return quantise(frame, validity, plan.has_variance() ? kCountFractionBits : kMaxFractionBits);
 }
 

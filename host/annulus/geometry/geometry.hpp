@@ -4,6 +4,7 @@
 #include <annulus/geometry/detector.hpp>
 
 #include <optional>
+#include <string>
 
 namespace annulus {
 
@@ -16,6 +17,7 @@ struct Geometry {
   double rot3 = 0;
   std::optional<double> wavelength;  // metre
   Detector detector;
+  std::string source = "PONI";  // the file, for messages
 };
 
 }  // namespace annulus

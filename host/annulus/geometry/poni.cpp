@@ -1,3 +1,4 @@
+#include <annulus/core/text_file.hpp>
 #include <annulus/geometry/in_quotes.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/geometry/poni_detector.hpp>
@@ -5,15 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
 namespace annulus {
 namespace {
-
-// A calibration takes half a kilobyte; thousands may be appended to one another.
-constexpr std::size_t kLargestFile = std::size_t{16} << 20;
 
 void check_version(const PoniText& poni) {
   const std::optional<double> version = poni.number("poni_version");
@@ -46,6 +40,7 @@ Geometry parse_poni(std::string_view text, const std::string& name) {
   const PoniText poni(text, name);
   check_version(poni);
   Geometry geometry;
+  geometry.source = name;
   const char* distance = poni.find("distance") == nullptr ? "dist" : "distance";
   geometry.distance = required(poni, poni.positive_number(distance), "Distance");
   geometry.poni1 = required(poni, poni.number("poni1"), "Poni1");
@@ -59,22 +54,7 @@ Geometry parse_poni(std::string_view text, const std::string& name) {
 }
 
 Geometry read_poni(const std::filesystem::path& path) {
-  const auto unreadable = [&](const std::string& fault) {
-    return Error(ErrorKind::kGeometry, path.string(), "cannot be read: " + fault);
-  };
-  std::error_code status;
-  if (std::filesystem::is_directory(path, status)) throw unreadable("it is a directory");
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw unreadable(std::strerror(errno));
-
-  // One byte more than allowed tells a file that is too large, whatever its size is said to be.
-  std::string text(kLargestFile + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw unreadable(std::strerror(errno));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kLargestFile) throw unreadable("it is far too large for a PONI file");
-  return parse_poni(text, path.string());
+  return parse_poni(read_text_file(path, ErrorKind::kGeometry), path.string());
 }
 
 }  // namespace annulus

@@ -12,16 +12,30 @@ std::vector<std::int64_t> widened(const std::vector<T>& values) {
   return {values.begin(), values.end()};
 }
 
+bool is_matrix(const std::filesystem::path& path) {
+  const Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  return file && H5Aexists(file.get(), "plan_hash") > 0 && has_object(file.get(), "indptr");
+}
+
 }  // namespace
 
-void write_matrix(const std::filesystem::path& path, const Plan& plan) {
+void write_matrix(const std::filesystem::path& path, const Plan& plan, bool overwrite) {
   const CsrView view = csr_by_bin(plan);
   std::vector<std::int64_t> weights;
   weights.reserve(view.data.size());
   for (const double share : view.data) weights.push_back(std::llround(std::ldexp(share, plan.weight_bits)));
 
   const Hdf5Session scope;
-  Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(path, ignored);
+  if (exists && !(overwrite && is_matrix(path))) {
+    throw Error(
+        ErrorKind::kOutput, path.string(),
+        overwrite ? "is not a matrix that annulus wrote, so it is not touched" : "exists already",
+        overwrite ? "choose another --save-matrix" : "use --overwrite, or choose another --save-matrix");
+  }
+  const unsigned mode = exists ? H5F_ACC_TRUNC : H5F_ACC_EXCL;
+  Hdf5Handle file(H5Fcreate(path.c_str(), mode, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
   if (!file) {
     throw Error(ErrorKind::kOutput, path.string(), "the matrix cannot be written: " + hdf5_reason(),
                 "check --save-matrix");

@@ -1,3 +1,4 @@
+#include <annulus/outputs/reader.hpp>
 // Creating, continuing and repairing the growing file.
 
 #include <annulus/outputs/nexus_create.hpp>
@@ -27,13 +28,6 @@ bool has_no_bytes(const fs::path& path) {
   return fs::file_size(path, error) == 0 && !error;
 }
 
-bool has_hdf5_signature(const fs::path& path) {
-  constexpr std::array<char, 8> kSignature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
-  std::array<char, 8> head{};
-  std::ifstream(path, std::ios::binary).read(head.data(), head.size());
-  return head == kSignature;
-}
-
 void check_folder(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code error;
@@ -50,7 +44,8 @@ void check_folder(const fs::path& path) {
            "wait until it has finished, or choose another --output");
   }
   const std::string reason = fault.open_error != 0 ? std::strerror(fault.open_error) : hdf5_reason();
-  refuse(path, "cannot be opened for writing: " + reason);
+  refuse(path, "cannot be opened for writing: " + reason,
+         "check the permissions of the folder, or choose another --output");
 }
 
 void create(const fs::path& path, const Plan& plan, const RunDescription& run, bool replace,
@@ -161,8 +156,9 @@ void prepare_nexus(const fs::path& path, const Plan& plan, const RunDescription&
   if (!fs::is_regular_file(status)) refuse(path, "is not a regular file", "choose another --output");
   if (if_exists == IfExists::kRefuse) refuse(path, "exists already", kChoose);
   if (has_no_bytes(path)) return create(path, plan, run, true, fault);
-  if (!has_hdf5_signature(path)) {
-    refuse(path, "is not an HDF5 file, so it is not touched", "move it away, or choose another --output");
+  if (!is_annulus_output(path)) {
+    refuse(path, "is not an output of annulus, so it is not touched",
+           "move it away, or choose another --output");
   }
   if (if_exists == IfExists::kOverwrite) return create(path, plan, run, true, fault);
   check_same_plan(path, plan);

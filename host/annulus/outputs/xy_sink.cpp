@@ -72,7 +72,10 @@ class XySink : public Sink {
  public:
   XySink(fs::path path, std::shared_ptr<const Plan> plan, const RunDescription& run, IfExists if_exists,
          bool single_frame)
-      : path_(std::move(path)), plan_(std::move(plan)), if_exists_(if_exists), single_frame_(single_frame) {
+      : path_(std::move(path)),
+        plan_(std::move(plan)),
+        if_exists_(if_exists),
+        single_frame_(single_frame && !fs::is_directory(path_)) {
     describe_run(run);
     if (single_frame_) {
       check_file();

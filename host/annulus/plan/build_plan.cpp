@@ -18,7 +18,8 @@ namespace {
 // Widened by one part in 2^23, as in pyFAI, so that the outermost point falls into the last bin.
 constexpr double kWiden = 1.0 + 0x1p-23;
 
-constexpr std::uint32_t kMaxBins = 1u << 24;
+// Far above any pattern; memory and time grow with it.
+constexpr std::uint32_t kMaxBins = 1u << 20;
 
 void check_options(const Geometry& geometry, const IntegrationOptions& options,
                    const FrameProperties& frames) {
@@ -30,7 +31,7 @@ void check_options(const Geometry& geometry, const IntegrationOptions& options,
     refuse("--npt", fmt::format("{} bins are more than {}", options.bins, kMaxBins), "ask for fewer");
   }
   if (quantity_of(options.unit) == RadialQuantity::kQ && !geometry.wavelength) {
-    throw Error(ErrorKind::kGeometry, "PONI",
+    throw Error(ErrorKind::kGeometry, geometry.source,
                 fmt::format("no wavelength, which {} needs", name_of(options.unit)),
                 "add a line 'Wavelength: <metres>' to the PONI file, or use --unit 2th_deg");
   }
@@ -38,9 +39,9 @@ void check_options(const Geometry& geometry, const IntegrationOptions& options,
     refuse("--polarization", fmt::format("{} is not in [-1, 1]", *options.polarization),
            "a synchrotron has about 0.95 to 0.99");
   }
-  if (!std::isfinite(options.normalization_factor) || options.normalization_factor == 0) {
+  if (!std::isnormal(options.normalization_factor) || options.normalization_factor < 0) {
     refuse("--normalization-factor", fmt::format("{} cannot divide", options.normalization_factor),
-           "give a finite number other than 0");
+           "give a positive number");
   }
   if (options.radial_range) {
     const Range range = *options.radial_range;
@@ -89,6 +90,7 @@ Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, con
   plan.options = options;
   plan.pixel_type = frames.type;
   plan.shape = frames.shape;
+  plan.saturation = saturation_of(options, frames.max_count);
   plan.validity = make_validity(options, geometry.detector, frames);
 
   std::optional<AzimuthWindow> window;

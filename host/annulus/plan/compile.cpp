@@ -14,6 +14,9 @@
 namespace annulus {
 namespace {
 
+// Of the sum over a bin, relative to the magnitude of what is summed.
+constexpr double kMapPrecision = 1e-6;
+
 constexpr std::int64_t kLargestSum = std::numeric_limits<std::int64_t>::max();
 
 // The matrix of a range of rows, before the ranges are joined.
@@ -114,6 +117,46 @@ double largest_magnitude(const SparseMatrix& matrix, Value&& value) {
   return largest;
 }
 
+// One power of two serves a whole map, so a single huge value takes the precision from all others. That is
+// refused where it shows in a bin.
+template <typename Value>
+void check_precision(const Plan& plan, Value&& value, const std::string& name, int bits,
+                     const std::vector<std::int64_t>& totals) {
+  std::vector<double> exact(plan.bins(), 0.0), magnitude(plan.bins(), 0.0);
+  std::size_t largest = 0;
+  for (std::size_t pixel = 0; pixel < plan.pixels(); ++pixel) {
+    for (std::uint32_t entry = plan.matrix.first[pixel]; entry < plan.matrix.first[pixel + 1]; ++entry) {
+      const double part = plan.matrix.weight[entry] * value(pixel);
+      exact[plan.matrix.bin[entry]] += part;
+      magnitude[plan.matrix.bin[entry]] += std::abs(part);
+      if (std::abs(value(pixel)) > std::abs(value(largest))) largest = pixel;
+    }
+  }
+  for (std::size_t bin = 0; bin < exact.size(); ++bin) {
+    const double error = std::abs(std::ldexp(static_cast<double>(totals[bin]), -bits) - exact[bin]);
+    if (error <= kMapPrecision * magnitude[bin]) continue;
+    throw Error(
+        ErrorKind::kPlan, name,
+        fmt::format(
+            "the value {} at row {}, column {} is so large that beside it others lose their precision",
+            value(largest), largest / plan.shape.cols, largest % plan.shape.cols),
+        "mask that pixel, or correct the map");
+  }
+}
+
+// A map of values in fixed point, with its sums over bins.
+template <typename Value>
+std::vector<std::int32_t> compile_map(const Plan& plan, Value&& value, const std::string& name, int& bits,
+                                      std::vector<std::int64_t>& totals) {
+  const std::int64_t largest_count = *std::max_element(plan.totals.count.begin(), plan.totals.count.end());
+  bits = safe_value_bits(largest_magnitude(plan.matrix, value), largest_count);
+  std::vector<std::int32_t> fixed = to_fixed(plan.matrix, bits, value);
+  totals =
+      sum_by_bin(plan.matrix, plan.bins(), [&](std::size_t pixel) { return std::int64_t{fixed[pixel]}; });
+  check_precision(plan, value, name, bits, totals);
+  return fixed;
+}
+
 }  // namespace
 
 void compile_matrix(Plan& plan, const PixelSplitter& splitter, const std::vector<std::uint8_t>& excluded,
@@ -140,25 +183,22 @@ void compile_matrix(Plan& plan, const PixelSplitter& splitter, const std::vector
   }
   plan.weight_bits = bits;
   if (plan.matrix.bin.empty()) {
-    throw Error(ErrorKind::kPlan, "--radial-range", "no pixel of the detector lies in the ranges asked for",
-                "widen --radial-range or --azimuth-range, and check the mask");
+    const bool ranged = plan.options.radial_range || plan.options.azimuth_range;
+    throw Error(
+        ErrorKind::kPlan, ranged ? "--radial-range, --azimuth-range" : "mask, flat and dark",
+        ranged ? "no pixel of the detector lies in the ranges asked for" : "they leave no pixel to integrate",
+        ranged ? "widen them, and check the mask" : "check that the flat is positive and the mask not full");
   }
   if (plan.has_variance()) plan.variance_bits = safe_variance_bits(plan);
 }
 
 void compile_corrections(Plan& plan, const std::vector<double>& normalization, const PixelMaps& maps) {
-  const std::int64_t largest_count = *std::max_element(plan.totals.count.begin(), plan.totals.count.end());
   const auto norm = [&](std::size_t pixel) { return normalization[pixel]; };
-  plan.normalization_bits = safe_value_bits(largest_magnitude(plan.matrix, norm), largest_count);
-  plan.normalization = to_fixed(plan.matrix, plan.normalization_bits, norm);
-  plan.totals.normalization = sum_by_bin(
-      plan.matrix, plan.bins(), [&](std::size_t pixel) { return std::int64_t{plan.normalization[pixel]}; });
+  plan.normalization = compile_map(plan, norm, maps.flat ? maps.flat_name : "normalization",
+                                   plan.normalization_bits, plan.totals.normalization);
   if (!maps.dark) return;
   const auto dark = [&](std::size_t pixel) { return maps.dark->pixels[pixel]; };
-  plan.dark_bits = safe_value_bits(largest_magnitude(plan.matrix, dark), largest_count);
-  plan.dark = to_fixed(plan.matrix, plan.dark_bits, dark);
-  plan.totals.dark =
-      sum_by_bin(plan.matrix, plan.bins(), [&](std::size_t pixel) { return std::int64_t{plan.dark[pixel]}; });
+  plan.dark = compile_map(plan, dark, maps.dark_name, plan.dark_bits, plan.totals.dark);
 }
 
 }  // namespace annulus

@@ -8,19 +8,20 @@
 namespace annulus {
 namespace {
 
-void check_shape(const char* map, Shape found, Shape wanted) {
+void check_shape(const char* map, const std::string& name, Shape found, Shape wanted) {
   if (found == wanted) return;
-  throw Error(ErrorKind::kInput, map,
-              fmt::format("its shape is {}, the frames are {}", to_string(found), to_string(wanted)),
-              fmt::format("give a {} made for this detector", map));
+  throw Error(
+      ErrorKind::kInput, name,
+      fmt::format("the shape of this {} is {}, the frames are {}", map, to_string(found), to_string(wanted)),
+      fmt::format("give a {} made for this detector", map));
 }
 
 }  // namespace
 
 std::vector<std::uint8_t> static_mask(const Geometry& geometry, Shape shape, const PixelMaps& maps) {
-  if (maps.mask) check_shape("mask", maps.mask->shape, shape);
-  if (maps.dark) check_shape("dark", maps.dark->shape, shape);
-  if (maps.flat) check_shape("flat", maps.flat->shape, shape);
+  if (maps.mask) check_shape("mask", maps.mask_name, maps.mask->shape, shape);
+  if (maps.dark) check_shape("dark", maps.dark_name, maps.dark->shape, shape);
+  if (maps.flat) check_shape("flat", maps.flat_name, maps.flat->shape, shape);
   std::vector<std::uint8_t> excluded(shape.size(), 0);
   if (geometry.detector.shape == shape) excluded = geometry.detector.gap_mask().pixels;
   if (maps.mask) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace annulus {
@@ -44,6 +45,11 @@ struct PixelMaps {
   std::optional<Mask> mask;  // added to the detector's gaps
   std::optional<Image<double>> dark;
   std::optional<Image<double>> flat;
+
+  // Files they came from, for messages.
+  std::string mask_name = "mask";
+  std::string dark_name = "dark";
+  std::string flat_name = "flat";
 };
 
 }  // namespace annulus

@@ -44,6 +44,7 @@ struct Plan {
   Geometry geometry;
   IntegrationOptions options;
   PixelType pixel_type = PixelType::kI32;  // type of the frames it was built for
+  std::optional<std::int64_t> saturation;  // counts above are invalid; none: nobody said
   Shape shape;
 
   std::vector<double> axis;   // bin centres in options.unit

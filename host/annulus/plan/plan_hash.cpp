@@ -36,6 +36,7 @@ std::string hash_of(const Plan& plan) {
   sha.add_value(options.normalization_factor);
 
   sha.add_value(plan.pixel_type);
+  add_optional(plan.saturation, add_number);
   sha.add_value(plan.shape.rows);
   sha.add_value(plan.shape.cols);
   sha.add_value(plan.validity.dummy_low);

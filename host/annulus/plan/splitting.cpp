@@ -115,8 +115,10 @@ void PixelSplitter::split_full(std::uint32_t row, std::uint32_t col, std::vector
     total += area;
   }
   // Corners in order give areas of one sign; what rounding leaves on the other side is nothing.
+  std::erase_if(shares, [&](const Share& share) { return !(share.share / total > 0); });
+  total = 0;
+  for (const Share& share : shares) total += share.share;
   for (Share& share : shares) share.share /= total;
-  std::erase_if(shares, [](const Share& share) { return !(share.share > 0); });
   if (total == 0 || shares.empty()) {
     shares.clear();
     share_interval(low, high, shares);

@@ -26,6 +26,12 @@ TypeLimits limits_of(PixelType type) {
 
 }  // namespace
 
+std::optional<std::int64_t> saturation_of(const IntegrationOptions& options,
+                                          std::optional<std::int64_t> of_the_file) {
+  if (options.max_count) return options.max_count;
+  return of_the_file && *of_the_file > 0 ? of_the_file : std::nullopt;
+}
+
 bool needs_quantising(PixelType type) {
   return is_float(type) || type == PixelType::kI64 || type == PixelType::kU64;
 }
@@ -36,9 +42,18 @@ std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const De
     throw Error(ErrorKind::kUsage, "--delta-dummy", fmt::format("{} is not a distance", *options.delta_dummy),
                 "give a number >= 0");
   }
+  if (options.delta_dummy && !options.dummy && !detector.dectris) {
+    throw Error(ErrorKind::kUsage, "--delta-dummy", "there is no dummy value that it could widen",
+                "give --dummy too");
+  }
   std::optional<Dummy> dummy;
   if (options.dummy) {
-    if (!std::isfinite(*options.dummy)) return std::nullopt;  // NaN and infinities are invalid anyway
+    if (!std::isfinite(*options.dummy)) {
+      if (is_float(type)) return std::nullopt;  // NaN and infinities are invalid anyway
+      throw Error(ErrorKind::kUsage, "--dummy",
+                  fmt::format("{} is no value of {} pixels", *options.dummy, name_of(type)),
+                  "give a finite number");
+    }
     dummy = Dummy{*options.dummy, options.delta_dummy.value_or(0)};
   } else if (detector.dectris) {
     // Gaps are -1, dead pixels -2, noisy ones -3; unsigned frames wrap around to the top values.
@@ -56,15 +71,18 @@ Validity make_validity(const IntegrationOptions& options, const Detector& detect
                 "give the count at which the detector saturates");
   }
   Validity validity;
-  if (needs_quantising(frames.type)) {
+  const auto dummy = effective_dummy(options, detector, frames.type);
+  const auto saturation = saturation_of(options, frames.max_count);
+  if (is_float(frames.type)) {
     validity.max_count = kMaxQuantised;
     return validity;
   }
   const TypeLimits limits = limits_of(frames.type);
-  validity.max_count = static_cast<std::int64_t>(limits.highest);
-  const auto saturation = options.max_count ? options.max_count : frames.max_count;
-  if (saturation && *saturation > 0) validity.max_count = std::min(validity.max_count, *saturation);
-  if (const auto dummy = effective_dummy(options, detector, frames.type)) {
+  validity.max_count =
+      needs_quantising(frames.type) ? kMaxQuantised : static_cast<std::int64_t>(limits.highest);
+  if (saturation) validity.max_count = std::min(validity.max_count, *saturation);
+  if (needs_quantising(frames.type)) return validity;
+  if (dummy) {
     const double low = std::ceil(std::max(dummy->value - dummy->delta, limits.lowest));
     const double high = std::floor(std::min(dummy->value + dummy->delta, limits.highest));
     if (low <= high) {

@@ -13,6 +13,10 @@ constexpr std::int64_t kMaxQuantised = INT32_MAX - 1;
 
 bool needs_quantising(PixelType type);
 
+// Counts above are invalid: what the user says, else what the file says.
+std::optional<std::int64_t> saturation_of(const IntegrationOptions& options,
+                                          std::optional<std::int64_t> of_the_file);
+
 // The value and half-width of the dummy interval for frames of `type`; none if every value counts.
 struct Dummy {
   double value = 0;
