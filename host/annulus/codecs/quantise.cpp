@@ -50,7 +50,7 @@ int choose_fraction_bits(const Frame& frame, const FloatValidity& validity, int 
   int exponent = 0;
   std::frexp(largest, &exponent);
   const int wanted = kMantissaBits - exponent;
-  if (largest > 0 && wanted > max_fraction_bits + kLossAllowed) {
+  if (max_fraction_bits < kMaxFractionBits && largest > 0 && wanted > max_fraction_bits + kLossAllowed) {
     throw Error(
         ErrorKind::kInput, describe(frame),
         fmt::format("its largest value is {}: far below one count, where counting statistics mean nothing",

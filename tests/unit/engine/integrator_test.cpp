@@ -68,7 +68,7 @@ TEST(Integrator, FloatFramesAreWeightedMeansToTheirPrecision) {
 }
 
 TEST(Integrator, SmallFloatsKeepTheirPrecisionAndAnErrorOfAtLeastOneCount) {
-  const std::vector<float> pixels(900, 1.0f / 3000);
+  const std::vector<float> pixels(900, 1.0f / 300);
   IntegrationOptions options = poisson_options();
   Integrator poisson(small_geometry(kShape), options, {"test", kShape, PixelType::kF32});
   options.error_model = ErrorModel::kNone;
@@ -86,6 +86,9 @@ TEST(Integrator, SmallFloatsKeepTheirPrecisionAndAnErrorOfAtLeastOneCount) {
     }
     EXPECT_NEAR(with_errors.error[bin], std::sqrt(squares) / count, 1e-5);
   }
+  const Frame tiny = float_frame(std::vector<float>(900, 1e-6f));
+  EXPECT_NEAR(plain.integrate(tiny).intensity[3], 1e-6, 1e-14);
+  EXPECT_THROW(poisson.integrate(tiny), Error) << "counting statistics of a millionth of a count";
 }
 
 TEST(Integrator, RefusesFramesOfAnotherShapeOrTypeAndDamagedOnes) {

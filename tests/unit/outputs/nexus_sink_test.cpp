@@ -183,12 +183,12 @@ TEST(NexusSink, OverwriteReplacesAnOutput) {
   EXPECT_EQ(samples::check_frames(folder / "a.nxs", *samples::make_plan(9)), 3u);
 }
 
-TEST(NexusSink, OverwriteAndAppendNeverTouchAFileThatIsNotHdf5) {
+TEST(NexusSink, OverwriteAndAppendNeverTouchAFileThatIsNotOurs) {
   const Folder folder;
   std::ofstream(folder / "thesis.nxs") << "not an HDF5 file";
   for (const IfExists how : {IfExists::kOverwrite, IfExists::kAppend}) {
     EXPECT_THAT(message_of([&] { write_frames(folder / "thesis.nxs", samples::make_plan(), 0, 1, how); }),
-                HasSubstr("is not an HDF5 file"));
+                HasSubstr("is not an output of annulus"));
     EXPECT_EQ(samples::read_file(folder / "thesis.nxs"), "not an HDF5 file");
   }
 }
