@@ -159,8 +159,11 @@ int integrate(IntegrateCommand& command) {
   }
   if (failed) {
     // An output without a single frame would only be in the way of the next try.
-    if (summary.frames == 0 && !config.append) fs::remove(report.output);
-    fmt::print(stderr, "annulus: {} frames are in {}\n", summary.frames, report.output.string());
+    std::error_code ignored;
+    if (summary.frames == 0 && !config.append) fs::remove(report.output, ignored);
+    if (summary.frames > 0) {
+      fmt::print(stderr, "annulus: {} frames are in {}\n", summary.frames, report.output.string());
+    }
     throw *summary.first_fault;
   }
   if (summary.interrupted) {

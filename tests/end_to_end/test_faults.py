@@ -60,10 +60,10 @@ def test_bad_frame_ends_the_scan_after_the_good_ones(annulus, scan, tmp_path, ch
     bad = damage(scan, tmp_path / "scan", number, change)
     done = run(annulus, scan, tmp_path / "out.nxs", inputs=[tmp_path / "scan"])
     expect_error(done, INPUT, bad)
-    assert f"{number} frames are in" in done.stderr
     if number == 0:
         assert not (tmp_path / "out.nxs").exists()
     else:
+        assert f"{number} frames are in" in done.stderr
         assert stored_frames(tmp_path / "out.nxs") == number
 
 

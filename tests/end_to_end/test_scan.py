@@ -150,14 +150,6 @@ def test_verify_accepts_frames_and_outputs_and_finds_changes(annulus, scan, refe
     assert bad.returncode == 3 and "frame 5" in bad.stderr and "bin 17" in bad.stderr
 
 
-def test_pictures(annulus, reference, tmp_path):
-    for name, args in {"a.png": [], "b.svg": ["--frame", 3], "c.png": ["--stack", "--scale", "log"]}.items():
-        done = annulus("plot", reference, "-o", tmp_path / name, *args)
-        assert done.returncode == 0, done.stderr
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert b"<svg" in (tmp_path / "b.svg").read_bytes()[:500]
-
-
 def test_simulation_is_reproducible_by_seed(annulus, scan, tmp_path):
     for folder, seed in (("same", 3), ("other", 4)):
         done = annulus("simulate", "-o", tmp_path / folder, "--detector", "Pilatus100k", "-n", 24, "--seed", seed,

@@ -43,7 +43,10 @@ void expand_directory(const std::string& directory, std::vector<std::string>& ur
       std::error_code ignored;
       if (hidden || entry.is_directory(ignored) || !is_image_name(entry.path())) continue;
       // A link to nowhere stays in: reading it says so. Our own results among the frames do not.
-      if (!is_annulus_output(entry.path())) files.push_back(entry.path().string());
+      const std::string extension = lower_extension(entry.path());
+      const bool may_be_result = extension == ".h5" || extension == ".hdf5";
+      if (may_be_result && is_annulus_output(entry.path())) continue;
+      files.push_back(entry.path().string());
     }
   } catch (const fs::filesystem_error& error) {
     throw Error(ErrorKind::kInput, directory, error.code().message());
