@@ -21,35 +21,24 @@ def relative(ours, reference):
 NORMALIZATION = "123.54586177870002"
 
 
-def test_swaxs_waxs(annulus, shared_data, tmp_path, report):
+@pytest.mark.parametrize("part,poni,shape,frame,extra", [
+    ("WAXS", "atT_WAXS.poni", (195, 487), "b_tassone_Hor_scan_Run5_RampT20_ctr0_scan1_0000.raw", []),
+    ("SAXS", "atT_SAXS.poni", (1043, 981), "sone_Hor_scan_Run5_RampT20_ctr0_scan1_0000.raw",
+     ["-m", "RT_SAXS_mask_03.edf"]),
+])
+def test_swaxs(annulus, shared_data, tmp_path, report, part, poni, shape, frame, extra):
     folder = shared_data / "swaxs-reduction"
+    mask = extra[:1] + [folder / name for name in extra[1:]]
     q, intensity, sigma = integrate(
-        annulus, tmp_path, "-p", folder / "atT_WAXS.poni", "-n", 1000, "-u", "q_nm^-1", "--error-model", "poisson",
-        "--normalization-factor", NORMALIZATION, "--raw-shape", 195, 487,
-        folder / "b_tassone_Hor_scan_Run5_RampT20_ctr0_scan1_0000.raw")
-    published = numpy.loadtxt(folder / "Hor_scan_Run5_RampT20_ctr0_scan1_0000_WAXS.dat")
-    numpy.testing.assert_allclose(q, published[:, 0], rtol=1e-6)
-    known = published[:, 1] > 0
-    median_i = numpy.median(relative(intensity, published[:, 1])[known])
-    median_s = numpy.median(relative(sigma, published[:, 2])[known])
-    report.append(f"swaxs WAXS: median deviation {median_i:.1e} of I (published to 5e-7), {median_s:.1e} of sigma (4e-8)")
-    assert median_i <= 5e-7
-    assert median_s <= 5e-7
-
-
-def test_swaxs_saxs(annulus, shared_data, tmp_path, report):
-    folder = shared_data / "swaxs-reduction"
-    q, intensity, sigma = integrate(
-        annulus, tmp_path, "-p", folder / "atT_SAXS.poni", "-n", 1000, "-u", "q_nm^-1", "--error-model", "poisson",
-        "--normalization-factor", NORMALIZATION, "--raw-shape", 1043, 981, "-m", folder / "RT_SAXS_mask_03.edf",
-        folder / "sone_Hor_scan_Run5_RampT20_ctr0_scan1_0000.raw")
-    published = numpy.loadtxt(folder / "Hor_scan_Run5_RampT20_ctr0_scan1_0000_SAXS.dat")
+        annulus, tmp_path, "-p", folder / poni, "-n", 1000, "-u", "q_nm^-1", "--error-model", "poisson",
+        "--normalization-factor", NORMALIZATION, "--raw-shape", *shape, *mask, folder / frame)
+    published = numpy.loadtxt(folder / f"Hor_scan_Run5_RampT20_ctr0_scan1_0000_{part}.dat")
     numpy.testing.assert_allclose(q, published[:, 0], rtol=1e-6)
     known = (published[:, 1] > 0) & numpy.isfinite(intensity)
     assert known.sum() > 900
     median_i = numpy.median(relative(intensity, published[:, 1])[known])
     median_s = numpy.median(relative(sigma, published[:, 2])[known])
-    report.append(f"swaxs SAXS: median deviation {median_i:.1e} of I (published to 5e-7), {median_s:.1e} of sigma")
+    report.append(f"swaxs {part}: median deviation {median_i:.1e} of I (published to 5e-7), {median_s:.1e} of sigma")
     assert median_i <= 5e-7
     assert median_s <= 5e-7
 
