@@ -12,6 +12,10 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
+# Constants of the kernels (hls/config.hpp).
+set(ANNULUS_KERNEL_BINS 4096 CACHE STRING "Bins that a kernel's memories hold: a power of two up to 65536")
+set(ANNULUS_KERNEL_VARIANCE 1 CACHE STRING "1: kernels sum the variance too; 0: half the memories")
+
 set(ANNULUS_SANITIZE "" CACHE STRING "Sanitizers to compile with, as for -fsanitize= (empty: none)")
 
 # One interface target carries the flags, so that installed headers never impose them on users.

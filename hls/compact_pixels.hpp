@@ -1,0 +1,129 @@
+// Packs the pixels of words into full vectors of lanes, and judges the frame.
+//
+// In: values. Out: groups_of(pixels) vectors and one report a frame, whatever the payload holds: what is
+// missing is filled up with zeros, what follows the first fault is dropped, so that the next frame starts
+// clean. II = 1 a word: the feedback is the fill level and the vector that is not yet full.
+#pragma once
+
+#include <hls_stream.h>
+
+#include "close_gaps.hpp"
+#include "streams.hpp"
+
+namespace kernels {
+
+template <int kWidth>
+struct CompactState {
+  int32_t held[kWidth];  // the vector that is being filled
+  uint32_t fill = 0;     // its pixels
+  uint32_t pixel = 0;    // pixels so far
+  uint32_t byte = 0;     // of the payload, before this word
+  bool faulty = false;
+  Report report = {kGood, 0, 0};
+};
+
+// Bits below the lowest set one; all if there is none.
+inline uint32_t below_lowest(uint32_t mask) {
+#pragma HLS INLINE
+  return ~mask & (mask - 1);
+}
+
+// The bit of the code that comes after the first `count` starts; 0 if there is none.
+template <int kBytes>
+inline uint32_t start_after(uint32_t starts, uint32_t count) {
+#pragma HLS INLINE
+  uint32_t found = 0;
+  uint32_t seen = 0;
+search:
+  for (int k = 0; k < kBytes; ++k) {
+#pragma HLS UNROLL
+    const uint32_t bit = starts >> k & 1;
+    if (bit != 0 && seen == count) found |= uint32_t{1} << k;
+    seen += bit;
+  }
+  return found;
+}
+
+// Which codes of the word give pixels of the frame; the first fault goes to the report.
+template <int kBytes, int kWidth>
+inline uint32_t accept_codes(CompactState<kWidth>& state, const Values<kBytes>& values, uint32_t pixels) {
+#pragma HLS INLINE
+  const uint32_t surplus = start_after<kBytes>(values.starts, pixels - state.pixel);
+  const uint32_t faults = surplus | values.out_of_range | values.cut;
+  const uint32_t before = below_lowest(faults);
+  const uint32_t first = faults & ~(faults - 1);
+  const uint32_t accepted = state.faulty ? 0 : values.starts & before;
+  const int good = count_ones<kBytes>(accepted);
+  if (!state.faulty && faults != 0) {
+    const bool complete = state.pixel + good == pixels;
+    state.faulty = true;
+    state.report.status = (first & surplus) != 0               ? kTooManyPixels
+                          : (first & values.out_of_range) != 0 ? kValueOutOfRange
+                          : complete                           ? kTrailingBytes
+                                                               : kTruncated;
+    state.report.byte = state.byte + count_ones<kBytes>(before);
+    state.report.pixel = state.pixel + good;
+  }
+  state.pixel += good;
+  state.byte += values.count;
+  if (values.last && !state.faulty && state.pixel < pixels) {
+    state.faulty = true;
+    state.report = {kTooFewPixels, state.byte, state.pixel};
+  }
+  return accepted;
+}
+
+// Adds `count` values to the vector; true if `full` now holds kWidth of them. `flush`: fill up with zeros.
+template <int kBytes, int kWidth>
+inline bool pack(CompactState<kWidth>& state, const int32_t (&value)[kBytes], uint32_t count, bool flush,
+                 Pixels<kWidth>& full) {
+#pragma HLS INLINE
+  int32_t both[2 * kWidth];
+join:
+  for (uint32_t i = 0; i < 2 * kWidth; ++i) {
+#pragma HLS UNROLL
+    const uint32_t from = i - state.fill;
+    both[i] = i < state.fill ? state.held[i % kWidth] : from < count ? value[from % kBytes] : 0;
+  }
+  const bool complete = flush || state.fill + count >= kWidth;
+split:
+  for (int i = 0; i < kWidth; ++i) {
+#pragma HLS UNROLL
+    full.value[i] = both[i];
+    state.held[i] = complete ? both[i + kWidth] : both[i];
+  }
+  const uint32_t total = state.fill + count;
+  state.fill = total < kWidth ? (flush ? 0 : total) : total - kWidth;
+  return complete;
+}
+
+template <int kBytes, int kWidth>
+void compact_pixels(hls::stream<Values<kBytes>>& values, uint32_t frame_count, uint32_t pixels,
+                    hls::stream<Pixels<kWidth>>& vectors, hls::stream<Report>& reports) {
+  static_assert(kBytes <= kWidth, "a word fills at most one vector");
+  const uint32_t groups = pixels / kWidth + (pixels % kWidth != 0 ? 1 : 0);
+each_frame:
+  for (uint32_t frame = 0; frame < frame_count; ++frame) {
+    CompactState<kWidth> state;
+    uint32_t sent = 0;
+    bool open = true;
+  each_word:
+    while (open || sent < groups) {
+#pragma HLS PIPELINE II = 1
+      Values<kBytes> word = {};
+      const bool flush = !open;
+      if (open) word = values.read();
+      const uint32_t accepted = flush ? 0 : accept_codes(state, word, pixels);
+      close_gaps(word.value, accepted);
+      Pixels<kWidth> full;
+      if (pack(state, word.value, count_ones<kBytes>(accepted), flush, full)) {
+        vectors.write(full);
+        ++sent;
+      }
+      if (word.last) open = false;
+    }
+    reports.write(state.report);
+  }
+}
+
+}  // namespace kernels
