@@ -36,7 +36,7 @@ struct Scale {
 };
 
 struct IntegrateState {
-  Pixels<kLanes> vector;
+  Pixels<kLanes> vector = {};
   uint32_t remaining[kLanes];
   uint32_t first_pixel = 0;
   bool fresh = true;  // the next beat is the first of its pixels

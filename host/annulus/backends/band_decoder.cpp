@@ -12,7 +12,7 @@ BandDecoder::BandDecoder(const Frame& frame) : frame_(frame), byte_offset_(frame
   if (frame.codec != Codec::kRaw) return;
   const std::size_t expected = frame.shape.size() * size_of(frame.type);
   if (frame.payload.size() != expected) {
-    fault_ = fmt::format("{} bytes of pixels, {} expected", frame.payload.size(), expected);
+    fault_ = describe_size_fault(frame.payload.size(), expected);
   }
 }
 

@@ -1,137 +1,18 @@
 #include <annulus/backends/cpu_backend.hpp>
 #include <annulus/backends/cpu_reducer.hpp>
-#include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 
-#include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <exception>
-#include <map>
-#include <mutex>
-#include <thread>
-
 namespace annulus {
-namespace {
-
-class CpuBackend final : public Backend {
- public:
-  explicit CpuBackend(unsigned threads) : threads_(threads) {}
-
-  ~CpuBackend() override { stop(); }
-
-  void load(std::shared_ptr<const Plan> plan) override {
-    stop();
-    plan_ = std::move(plan);
-    stopping_ = finished_ = false;
-    submitted_ = collected_ = 0;
-    waiting_.clear();
-    done_.clear();
-    for (unsigned i = 0; i < threads_; ++i) workers_.emplace_back([this] { work(); });
-  }
-
-  void submit(std::vector<Frame> batch) override {
-    if (!plan_) throw Error(ErrorKind::kBackend, "cpu", "no plan is loaded", "call load() before submit()");
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return submitted_ - collected_ < capacity(); });
-    waiting_.push_back({submitted_++, std::move(batch)});
-    changed_.notify_all();
-  }
-
-  void finish() override {
-    const std::lock_guard lock(mutex_);
-    finished_ = true;
-    changed_.notify_all();
-  }
-
-  std::vector<FrameResult> collect() override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock,
-                  [this] { return done_.contains(collected_) || (finished_ && collected_ == submitted_); });
-    const auto found = done_.find(collected_);
-    if (found == done_.end()) return {};
-    Done done = std::move(found->second);
-    done_.erase(found);
-    ++collected_;
-    changed_.notify_all();
-    if (done.failure) std::rethrow_exception(done.failure);
-    return std::move(done.results);
-  }
-
-  std::size_t batch_size() const override { return kCpuLanes; }
-
-  // Two a thread: one in work, one waiting.
-  std::size_t capacity() const override { return 2 * std::size_t{threads_}; }
-
-  double busy_seconds() const override {
-    const std::lock_guard lock(mutex_);
-    return busy_seconds_;
-  }
-
- private:
-  struct Waiting {
-    std::uint64_t number;
-    std::vector<Frame> frames;
-  };
-  struct Done {
-    std::vector<FrameResult> results;
-    std::exception_ptr failure;
-  };
-
-  void work() {
-    CpuReducer reducer(plan_);
-    while (true) {
-      Waiting batch;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-        if (stopping_) return;
-        batch = std::move(waiting_.front());
-        waiting_.pop_front();
-      }
-      Done done;
-      const auto start = std::chrono::steady_clock::now();
-      try {
-        done.results = reducer.reduce(batch.frames);
-      } catch (...) {
-        done.failure = std::current_exception();
-      }
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-      batch.frames.clear();
-      const std::lock_guard lock(mutex_);
-      busy_seconds_ += spent.count();
-      done_.emplace(batch.number, std::move(done));
-      changed_.notify_all();
-    }
-  }
-
-  void stop() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-      changed_.notify_all();
-    }
-    workers_.clear();
-  }
-
-  const unsigned threads_;
-  std::shared_ptr<const Plan> plan_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Waiting> waiting_;
-  std::map<std::uint64_t, Done> done_;
-  std::uint64_t submitted_ = 0;
-  std::uint64_t collected_ = 0;
-  double busy_seconds_ = 0;
-  bool finished_ = false;
-  bool stopping_ = false;
-  std::vector<std::jthread> workers_;  // last: they use all of the above
-};
-
-}  // namespace
 
 std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options) {
-  return std::make_unique<CpuBackend>(resolve_threads(options.threads));
+  ThreadedSettings settings;
+  settings.name = "cpu";
+  settings.threads = resolve_threads(options.threads);
+  settings.batch_size = kCpuLanes;
+  settings.prepare = [](std::shared_ptr<const Plan> plan) -> MakeReducer {
+    return [plan] { return std::make_unique<CpuReducer>(plan); };
+  };
+  return make_threaded_backend(std::move(settings));
 }
 
 }  // namespace annulus

@@ -1,9 +1,7 @@
 #include <annulus/backends/band_decoder.hpp>
 #include <annulus/backends/cpu_reducer.hpp>
+#include <annulus/backends/frame_mismatch.hpp>
 #include <annulus/plan/fixed_point.hpp>
-#include <annulus/plan/validity.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -13,19 +11,6 @@
 
 namespace annulus {
 namespace {
-
-// An empty string if the backend can take the frame with this plan.
-std::string mismatch(const Plan& plan, const Frame& frame) {
-  if (!(frame.shape == plan.shape)) {
-    return fmt::format("its shape is {}, the plan is for {}", to_string(frame.shape), to_string(plan.shape));
-  }
-  const PixelType expected = needs_quantising(plan.pixel_type) ? PixelType::kI32 : plan.pixel_type;
-  if (frame.type != expected) {
-    return fmt::format("its pixels are {}, the plan is for {}", name_of(frame.type),
-                       name_of(plan.pixel_type));
-  }
-  return {};
-}
 
 // Validity in the pixels' own 32 bits, so that the compiler can screen several at once.
 template <typename Pixel>
@@ -47,9 +32,6 @@ struct Screen {
     return ((raw >= low) & (raw <= high) & !((raw >= dummy_low) & (raw <= dummy_high))) != 0;
   }
 };
-
-// One count in a frame's units must be a pixel value: prepare_frame sees to it.
-constexpr int kMaxCountBits = 30;
 
 }  // namespace
 
@@ -118,7 +100,7 @@ void CpuReducer::reduce_lanes(const Frame* frames, std::size_t count, FrameResul
   std::array<std::optional<BandDecoder>, kLanes> decoders;
   for (std::size_t lane = 0; lane < count; ++lane) {
     results[lane].index = frames[lane].index;
-    results[lane].fault = mismatch(plan, frames[lane]);
+    results[lane].fault = frame_mismatch(plan, frames[lane]);
     scratch.invalid[lane].clear();
     if (results[lane].good()) decoders[lane].emplace(frames[lane]);
   }
@@ -136,7 +118,7 @@ void CpuReducer::reduce_lanes(const Frame* frames, std::size_t count, FrameResul
         fail(lane);
         continue;
       }
-      const Pixel one_count = Pixel{1} << std::clamp(frames[lane].fraction_bits, 0, kMaxCountBits);
+      const auto one = static_cast<Pixel>(one_count(frames[lane]));
       bool all_valid = true;
       for (std::size_t i = 0; i < length; ++i) {
         const auto raw = static_cast<Pixel>(scratch.band[i]);
@@ -144,8 +126,7 @@ void CpuReducer::reduce_lanes(const Frame* frames, std::size_t count, FrameResul
         all_valid &= valid;
         scratch.values[i * kLanes + lane] = valid ? scratch.band[i] : 0;
         if (kVariance) {
-          scratch.variances[i * kLanes + lane] =
-              valid ? static_cast<std::int32_t>(std::max(raw, one_count)) : 0;
+          scratch.variances[i * kLanes + lane] = valid ? static_cast<std::int32_t>(std::max(raw, one)) : 0;
         }
       }
       if (!all_valid) note_invalid(start, length, lane);

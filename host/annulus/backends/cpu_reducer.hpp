@@ -1,7 +1,7 @@
 // The CPU's way to reduce a batch of frames: band by band, several frames side by side.
 #pragma once
 
-#include <annulus/backends/backend.hpp>
+#include <annulus/backends/threaded_backend.hpp>
 
 #include <memory>
 #include <vector>
@@ -15,13 +15,13 @@ constexpr std::size_t kCpuLanes = 8;
 constexpr std::size_t kCpuBand = 1024;
 
 // One a thread: owns the scratch memory that a batch needs.
-class CpuReducer {
+class CpuReducer final : public BatchReducer {
  public:
   explicit CpuReducer(std::shared_ptr<const Plan> plan);
-  ~CpuReducer();
+  ~CpuReducer() override;
 
   // Any number of frames; results in their order.
-  std::vector<FrameResult> reduce(const std::vector<Frame>& frames);
+  std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override;
 
  private:
   struct Scratch;

@@ -1,16 +1,20 @@
 #include <annulus/backends/backend.hpp>
 #include <annulus/backends/cpu_backend.hpp>
+#include <annulus/backends/model_backend.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 
 #include <fmt/format.h>
+#include <hls/config.hpp>
 
 namespace annulus {
 
 std::vector<BackendDescription> describe_backends() {
   return {
       {"cpu", true, fmt::format("{} threads", resolve_threads(0))},
-      {"model", false, "the FPGA kernels in software: not part of this version"},
+      {"model", true,
+       fmt::format("the FPGA kernels in software, up to {} bins; to check them, not to be fast",
+                   kernels::kMaxBins)},
       {"xrt", false, "Alveo cards: not part of this version"},
       {"opencl", false, "GPUs through OpenCL: not part of this version"},
   };
@@ -18,6 +22,7 @@ std::vector<BackendDescription> describe_backends() {
 
 std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions& options) {
   if (name == "cpu") return make_cpu_backend(options);
+  if (name == "model") return make_model_backend(options);
   std::string available;
   for (const BackendDescription& backend : describe_backends()) {
     if (backend.available) available += (available.empty() ? "" : ", ") + backend.name;

@@ -81,4 +81,8 @@ std::string describe_fault(DecodeStatus status, std::size_t byte, std::size_t by
                      pixel, pixels);
 }
 
+std::string describe_size_fault(std::size_t bytes, std::size_t expected) {
+  return fmt::format("{} bytes of pixels, {} expected", bytes, expected);
+}
+
 }  // namespace annulus

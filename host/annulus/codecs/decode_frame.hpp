@@ -17,4 +17,7 @@ Image<double> decode_frame(const Frame& frame);
 std::string describe_fault(DecodeStatus status, std::size_t byte, std::size_t bytes, std::size_t pixel,
                            std::size_t pixels);
 
+// The same for a payload of plain pixels whose size is wrong.
+std::string describe_size_fault(std::size_t bytes, std::size_t expected);
+
 }  // namespace annulus

@@ -32,6 +32,9 @@ struct Frame {
   int fraction_bits = 0;
 };
 
+// One count in the frame's units: what a variance is at least (docs/numerics.md).
+std::uint32_t one_count(const Frame& frame);
+
 // How messages name a frame: "scan.h5::/entry/data/data, frame 12".
 std::string describe(const Frame& frame);
 

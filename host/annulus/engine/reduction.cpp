@@ -214,7 +214,6 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
                               Backend& backend, Sink& sink, const ReductionSettings& settings,
                               const std::function<void(const ReductionProgress&)>& on_progress) {
   const auto start = Clock::now();
-  backend.load(plan);
   const Depths depths =
       choose_depths(backend, plan->pixels() * size_of(plan->pixel_type), settings.memory_for_frames);
   FrameReader reader(urls, {settings.open, settings.readers, depths.ahead,

@@ -50,6 +50,7 @@ struct ReductionSummary {
 // What the first readable frame tells. Throws kInput with the first file's error if none is readable.
 FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open);
 
+// `backend` has `plan` loaded, so that one which refuses it costs no output.
 // Everything that was reduced is in the sink when this returns or throws; the sink is left open.
 // A bad frame without keep_going ends the scan: see first_fault. Throws what the sink or the backend throw.
 ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_ptr<const Plan> plan,

@@ -32,12 +32,18 @@ ReductionSettings settings_for(const ScanFiles& scan) {
   return settings;
 }
 
+std::unique_ptr<Backend> loaded_backend(const ScanFiles& scan) {
+  auto backend = make_backend("cpu", {3});
+  backend->load(scan.plan);
+  return backend;
+}
+
 TEST(Reduction, WritesEveryFrameInOrderWithItsNumbers) {
   const ScratchFolder folder;
   const ScanFiles scan(folder, 30, 7);
   MemorySink sink;
   std::uint64_t last_progress = 0;
-  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink,
+  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *loaded_backend(scan), sink,
                                                 settings_for(scan), [&](const ReductionProgress& progress) {
                                                   EXPECT_GE(progress.frames, last_progress);
                                                   last_progress = progress.frames;
@@ -61,7 +67,7 @@ TEST(Reduction, BadFrameEndsTheScanAfterTheFramesBeforeIt) {
   scan.urls[17] = folder.write("short.raw", "123");
   MemorySink sink;
   const ReductionSummary summary =
-      reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings_for(scan));
+      reduce_files(scan.urls, scan.plan, *loaded_backend(scan), sink, settings_for(scan));
   ASSERT_TRUE(summary.first_fault);
   EXPECT_THAT(summary.first_fault->what(), ::testing::HasSubstr("short.raw"));
   EXPECT_EQ(sink.frames.size(), 17u);
@@ -77,7 +83,7 @@ TEST(Reduction, KeepGoingRecordsBadFramesInTheirPlace) {
   ReductionSettings settings = settings_for(scan);
   settings.keep_going = true;
   const ReductionSummary summary =
-      reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings);
+      reduce_files(scan.urls, scan.plan, *loaded_backend(scan), sink, settings);
   EXPECT_EQ(summary.frames, 30u);
   EXPECT_EQ(summary.bad, 2u);
   for (std::size_t i = 0; i < 30; ++i) {
@@ -95,7 +101,7 @@ TEST(Reduction, SinkThatFailsEndsTheScanWithItsError) {
   MemorySink sink;
   sink.fail_at = 42;
   try {
-    reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings_for(scan));
+    reduce_files(scan.urls, scan.plan, *loaded_backend(scan), sink, settings_for(scan));
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kOutput);
@@ -110,7 +116,7 @@ TEST(Reduction, StopRequestEndsTheScanInOrder) {
   ReductionSettings settings = settings_for(scan);
   std::atomic<bool> stop = false;
   settings.stop_requested = &stop;
-  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink,
+  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *loaded_backend(scan), sink,
                                                 settings, [&](const ReductionProgress&) { stop = true; });
   EXPECT_TRUE(summary.interrupted);
   EXPECT_EQ(sink.frames.size(), summary.frames);
@@ -124,7 +130,7 @@ TEST(Reduction, SmallMemoryStillReducesEverything) {
   MemorySink sink;
   ReductionSettings settings = settings_for(scan);
   settings.memory_for_frames = 1;
-  EXPECT_EQ(reduce_files(scan.urls, scan.plan, *make_backend("cpu", {3}), sink, settings).frames, 40u);
+  EXPECT_EQ(reduce_files(scan.urls, scan.plan, *loaded_backend(scan), sink, settings).frames, 40u);
 }
 
 TEST(Reduction, ProbeSkipsUnreadableFilesAndReportsTheFirstIfAllAre) {
