@@ -1,0 +1,158 @@
+// Damaged frames in whole kernels: each is named with its place, and its neighbours are right.
+#include <annulus/core/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "backends/naive_reduction.hpp"
+#include "kernel_fixture.hpp"
+
+namespace annulus::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+Frame with_bytes(const Frame& frame, std::vector<std::byte> bytes) {
+  Frame other = frame;
+  other.payload = Bytes(std::move(bytes));
+  return other;
+}
+
+std::vector<std::byte> bytes_of(const Frame& frame) {
+  return {frame.payload.view().begin(), frame.payload.view().end()};
+}
+
+struct Damage {
+  const char* name;
+  std::vector<std::byte> (*apply)(std::vector<std::byte> bytes);
+  const char* fault;
+};
+
+// The payload ends with the one-byte code of its last pixel.
+const Damage kByteOffsetDamages[] = {
+    {"a code cut short",
+     [](auto bytes) {
+       bytes.back() = std::byte{0x80};
+       return bytes;
+     },
+     "truncated"},
+    {"a pixel too few",
+     [](auto bytes) {
+       bytes.pop_back();
+       return bytes;
+     },
+     "truncated"},
+    {"nothing at all", [](auto) { return std::vector<std::byte>(); }, "truncated at byte 0 of 0: pixel 0"},
+    {"half of it",
+     [](auto bytes) {
+       bytes.resize(bytes.size() / 2);
+       return bytes;
+     },
+     "truncated"},
+    {"a pixel too many",
+     [](auto bytes) {
+       bytes.push_back(std::byte{0});
+       return bytes;
+     },
+     "1 bytes are left"},
+    {"bytes that are no code",
+     [](auto bytes) {
+       bytes.push_back(std::byte{0x80});
+       return bytes;
+     },
+     "1 bytes are left"},
+    {"far too long",
+     [](auto bytes) {
+       bytes.resize(bytes.size() + 5000);
+       return bytes;
+     },
+     "5000 bytes are left"},
+    {"a value beyond int32",
+     [](auto bytes) {
+       // The 64-bit code of 2^31, one more than int32 holds.
+       const std::uint8_t code[] = {0x80, 0, 0x80, 0, 0, 0, 0x80, 0, 0, 0, 0x80, 0, 0, 0, 0};
+       bytes.insert(bytes.begin(), std::size(code), std::byte{0});
+       std::memcpy(bytes.data(), code, std::size(code));
+       return bytes;
+     },
+     "leaves the 32-bit integers"},
+};
+
+TEST(KernelFaults, DamagedByteOffsetIsNamedAndTheNextFrameIsRight) {
+  std::mt19937_64 random(1);
+  for (const PlanShape& shape : {PlanShape{}, PlanShape{{1, 1}, 3, 2, 0}, PlanShape{{50, 64}, 500, 5}}) {
+    const Plan plan = random_plan(shape, random);
+    std::vector<std::int64_t> pixels = random_counts(random, PixelType::kI32, plan.pixels());
+    if (pixels.size() > 1) pixels[pixels.size() - 2] = 3;
+    pixels.back() = 5;
+    const Frame good = byte_offset_frame(plan.shape, pixels);
+    const Accumulators expected = reduce_naively(plan, pixels, 0);
+    std::vector<Frame> frames = {good};
+    for (const Damage& damage : kByteOffsetDamages) {
+      frames.push_back(with_bytes(good, damage.apply(bytes_of(good))));
+      frames.push_back(good);
+    }
+    const auto results = launch_frames(plan, frames);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (i % 2 == 1) {
+        EXPECT_THAT(results[i].fault, HasSubstr(kByteOffsetDamages[i / 2].fault))
+            << kByteOffsetDamages[i / 2].name;
+        continue;
+      }
+      EXPECT_EQ(results[i].fault, "");
+      EXPECT_EQ(results[i].accumulators, expected)
+          << "after " << (i > 0 ? kByteOffsetDamages[i / 2 - 1].name : "nothing");
+    }
+  }
+}
+
+TEST(KernelFaults, RawFramesOfTheWrongSizeAreNamedAndTheNextFrameIsRight) {
+  std::mt19937_64 random(2);
+  for (const PixelType type : {PixelType::kU8, PixelType::kU16, PixelType::kI32}) {
+    PlanShape shape;
+    shape.type = type;
+    const Plan plan = random_plan(shape, random);
+    const auto pixels = random_counts(random, type, plan.pixels());
+    const Frame good = raw_frame(plan.shape, type, pixels);
+    const Accumulators expected = reduce_naively(plan, pixels, 0);
+    std::vector<Frame> frames = {good};
+    const auto size = static_cast<std::ptrdiff_t>(good.payload.size());
+    for (const std::ptrdiff_t wrong :
+         {std::ptrdiff_t{0}, std::ptrdiff_t{1}, size / 2, size - 1, size + 1, size + 64, 9 * size}) {
+      std::vector<std::byte> bytes = bytes_of(good);
+      bytes.resize(static_cast<std::size_t>(wrong), std::byte{7});
+      frames.push_back(with_bytes(good, bytes));
+      frames.push_back(good);
+    }
+    const auto results = launch_frames(plan, frames);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (i % 2 == 1) {
+        EXPECT_EQ(results[i].fault, std::to_string(frames[i].payload.size()) + " bytes of pixels, " +
+                                        std::to_string(size) + " expected");
+        continue;
+      }
+      EXPECT_EQ(results[i].fault, "");
+      EXPECT_EQ(results[i].accumulators, expected) << i;
+    }
+  }
+}
+
+TEST(KernelFaults, ResultsOfAnotherBuildAreRefused) {
+  std::mt19937_64 random(3);
+  const Plan plan = random_plan({}, random);
+  std::vector<kernels::SumBeat> results(kernels::result_beats_of(plan.bins()));
+  std::vector<kernels::SumBeat> missing(kernels::missing_beats_of(plan.bins()));
+  results[0].sum[kernels::kHeaderBuild] = static_cast<std::int64_t>(kernels::kBuildWord ^ 0x100);
+  try {
+    unpack_result(plan, raw_frame(plan.shape, PixelType::kI32, {}), results.data(), missing.data(), "card 3");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBackend);
+    EXPECT_THAT(error.what(), HasSubstr("card 3"));
+  }
+}
+
+}  // namespace
+}  // namespace annulus::testing

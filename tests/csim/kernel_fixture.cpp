@@ -1,0 +1,135 @@
+#include "kernel_fixture.hpp"
+
+#include <annulus/backends/kernel_launch.hpp>
+#include <annulus/codecs/byte_offset.hpp>
+
+#include <algorithm>
+
+#include "backends/naive_reduction.hpp"
+
+namespace annulus::testing {
+namespace {
+
+Plan empty_plan(Shape shape, std::uint32_t bins, PixelType type) {
+  Plan plan;
+  plan.shape = shape;
+  plan.pixel_type = type;
+  plan.axis.resize(bins);
+  plan.options.error_model = kernels::kVariance ? ErrorModel::kPoisson : ErrorModel::kNone;
+  plan.weight_bits = 23;
+  plan.variance_bits = kernels::kVariance ? 31 : 0;
+  plan.validity = {-3, -1, 1 << 20};
+  plan.matrix.first.push_back(0);
+  return plan;
+}
+
+// `count` different bins, ascending, close together.
+std::vector<std::uint32_t> choose_bins(std::uint32_t bins, std::uint32_t count, std::mt19937_64& random) {
+  const std::uint32_t spread = std::min<std::uint32_t>(bins, count > 3 ? count + count / 4 + 1 : count);
+  const std::uint32_t first = static_cast<std::uint32_t>(random() % (bins - spread + 1));
+  std::vector<std::uint32_t> chosen;
+  for (std::uint32_t bin = 0; bin < spread; ++bin) chosen.push_back(first + bin);
+  while (chosen.size() > count)
+    chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(random() % chosen.size()));
+  return chosen;
+}
+
+}  // namespace
+
+Plan random_plan(const PlanShape& shape, std::mt19937_64& random) {
+  Plan plan = empty_plan(shape.shape, shape.bins, shape.type);
+  plan.weight_bits = 12 + static_cast<int>(random() % 12);
+  if (kernels::kVariance)
+    plan.variance_bits = std::min(31, 2 * plan.weight_bits - static_cast<int>(random() % 4));
+  const std::uint32_t whole = std::uint32_t{1} << plan.weight_bits;
+  for (std::size_t pixel = 0; pixel < plan.pixels(); ++pixel) {
+    const bool used = static_cast<double>(random() % 1000) >= 1000 * shape.unused_share;
+    const auto widest = std::min(shape.widest, shape.bins);
+    const auto count = used ? 1 + static_cast<std::uint32_t>(random() % widest) : 0;
+    std::uint32_t left = whole;
+    if (used) {
+      const auto chosen = choose_bins(shape.bins, count, random);
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        const std::uint32_t share = 1 + static_cast<std::uint32_t>(random() % (2 * left / count));
+        const auto most = left - static_cast<std::uint32_t>(chosen.size() - 1 - i);
+        const std::uint32_t weight = i + 1 == chosen.size() ? left : std::min(share, most);
+        plan.matrix.bin.push_back(chosen[i]);
+        plan.matrix.weight.push_back(weight);
+        left -= weight;
+      }
+    }
+    plan.matrix.first.push_back(static_cast<std::uint32_t>(plan.matrix.bin.size()));
+    plan.normalization.push_back(used ? static_cast<std::int32_t>(random() >> 34) : 0);
+    plan.dark.push_back(used ? static_cast<std::int32_t>(random() >> 33) - (1 << 30) : 0);
+  }
+  return plan;
+}
+
+Plan single_bin_plan(Shape shape, std::uint32_t bins, const std::vector<std::uint32_t>& bin_of_pixel) {
+  Plan plan = empty_plan(shape, bins, PixelType::kI32);
+  for (std::size_t pixel = 0; pixel < plan.pixels(); ++pixel) {
+    plan.matrix.bin.push_back(bin_of_pixel[pixel]);
+    plan.matrix.weight.push_back(std::uint32_t{1} << plan.weight_bits);
+    plan.matrix.first.push_back(static_cast<std::uint32_t>(pixel + 1));
+    plan.normalization.push_back(static_cast<std::int32_t>(pixel) + 1);
+  }
+  return plan;
+}
+
+std::vector<std::int64_t> random_counts(std::mt19937_64& random, PixelType type, std::size_t pixels) {
+  std::vector<std::int64_t> counts(pixels);
+  visit_pixel_type(type, [&](auto zero) {
+    using Pixel = decltype(zero);
+    for (std::int64_t& count : counts) {
+      const auto kind = random() % 40;
+      std::int64_t value = static_cast<std::int64_t>(random() % 200);
+      if (kind == 0)
+        value = static_cast<std::int64_t>(random());  // any value of the type, most of them saturated
+      if (kind == 1) value = -static_cast<std::int64_t>(random() % 6);
+      if (kind == 2) value = static_cast<std::int64_t>(random() % 70000);
+      count = static_cast<std::int64_t>(static_cast<Pixel>(value));
+    }
+  });
+  return counts;
+}
+
+Frame byte_offset_frame(Shape shape, const std::vector<std::int64_t>& pixels) {
+  const std::vector<std::int32_t> narrow(pixels.begin(), pixels.end());
+  Frame frame = raw_frame(shape, PixelType::kI32, {});
+  frame.codec = Codec::kByteOffset;
+  frame.payload = Bytes(encode_byte_offset(narrow));
+  return frame;
+}
+
+std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames,
+                                          annulus_sim::Launch& launch) {
+  std::vector<const Frame*> pointers;
+  for (const Frame& frame : frames) pointers.push_back(&frame);
+  const DevicePlan packed = pack_plan(plan, "csim");
+  PackedFrames payloads = pack_frames(pointers);
+  // What follows a payload in its last beat must not matter.
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    auto* const bytes =
+        reinterpret_cast<std::uint8_t*>(payloads.payloads.data() + payloads.descriptors[i].first_beat);
+    const std::uint32_t used = payloads.descriptors[i].bytes;
+    std::fill(bytes + used, bytes + std::size_t{kernels::beats_of(used)} * kernels::kBeatBytes,
+              std::uint8_t{0x80});
+  }
+  LaunchSums sums;
+  const Codec codec = frames.empty() ? Codec::kRaw : frames.front().codec;
+  const PixelType type = frames.empty() ? PixelType::kI32 : frames.front().type;
+  launch.run([&] { sums = call_kernel(packed, codec, type, payloads); });
+  std::vector<UnpackedResult> results;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    results.push_back(unpack_result(plan, frames[i], &sums.results[i * kernels::result_beats_of(packed.bins)],
+                                    &sums.missing[i * kernels::missing_beats_of(packed.bins)], "csim"));
+  }
+  return results;
+}
+
+std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames) {
+  annulus_sim::Launch launch(annulus_sim::Mode::kSequential);
+  return launch_frames(plan, frames, launch);
+}
+
+}  // namespace annulus::testing

@@ -1,0 +1,39 @@
+// Plans made to order, frames, and launches of whole kernels.
+#pragma once
+
+#include <annulus/core/frame.hpp>
+#include <annulus/device/unpack_result.hpp>
+#include <annulus/plan/plan.hpp>
+
+#include <launch.hpp>
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace annulus::testing {
+
+struct PlanShape {
+  Shape shape{7, 23};
+  std::uint32_t bins = 100;
+  std::uint32_t widest = 3;   // bins of a pixel, from 1 on
+  double unused_share = 0.1;  // of pixels without entries
+  PixelType type = PixelType::kI32;
+};
+
+// Random bins and weights: neighbouring bins mostly, with holes in wide footprints.
+Plan random_plan(const PlanShape& shape, std::mt19937_64& random);
+
+// A plan in which pixel j has all its weight in bin bins[j].
+Plan single_bin_plan(Shape shape, std::uint32_t bins, const std::vector<std::uint32_t>& bin_of_pixel);
+
+std::vector<std::int64_t> random_counts(std::mt19937_64& random, PixelType type, std::size_t pixels);
+
+Frame byte_offset_frame(Shape shape, const std::vector<std::int64_t>& pixels);
+
+// One launch; all frames of one codec.
+std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames,
+                                          annulus_sim::Launch& launch);
+std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames);
+
+}  // namespace annulus::testing
