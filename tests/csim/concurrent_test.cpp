@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/naive_reduction.hpp"
+#include "backends/test_frames.hpp"
 #include "kernel_fixture.hpp"
 
 namespace annulus::testing {
@@ -23,7 +24,7 @@ Scan make_scan(std::size_t count, Codec codec, std::uint64_t seed) {
   shape.widest = 5;
   Scan scan{random_plan(shape, random), {}, {}};
   for (std::size_t i = 0; i < count; ++i) {
-    const auto pixels = random_counts(random, PixelType::kI32, scan.plan.pixels());
+    const auto pixels = random_pixels(random, PixelType::kI32, scan.plan.pixels());
     scan.frames.push_back(codec == Codec::kByteOffset ? byte_offset_frame(shape.shape, pixels)
                                                       : raw_frame(shape.shape, PixelType::kI32, pixels));
     scan.expected.push_back(reduce_naively(scan.plan, pixels, 0));

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "backends/naive_reduction.hpp"
+#include "backends/test_frames.hpp"
 #include "kernel_fixture.hpp"
 
 namespace annulus::testing {
@@ -84,7 +85,7 @@ TEST(KernelFaults, DamagedByteOffsetIsNamedAndTheNextFrameIsRight) {
   std::mt19937_64 random(1);
   for (const PlanShape& shape : {PlanShape{}, PlanShape{{1, 1}, 3, 2, 0}, PlanShape{{50, 64}, 500, 5}}) {
     const Plan plan = random_plan(shape, random);
-    std::vector<std::int64_t> pixels = random_counts(random, PixelType::kI32, plan.pixels());
+    std::vector<std::int64_t> pixels = random_pixels(random, PixelType::kI32, plan.pixels());
     if (pixels.size() > 1) pixels[pixels.size() - 2] = 3;
     pixels.back() = 5;
     const Frame good = byte_offset_frame(plan.shape, pixels);
@@ -114,7 +115,7 @@ TEST(KernelFaults, RawFramesOfTheWrongSizeAreNamedAndTheNextFrameIsRight) {
     PlanShape shape;
     shape.type = type;
     const Plan plan = random_plan(shape, random);
-    const auto pixels = random_counts(random, type, plan.pixels());
+    const auto pixels = random_pixels(random, type, plan.pixels());
     const Frame good = raw_frame(plan.shape, type, pixels);
     const Accumulators expected = reduce_naively(plan, pixels, 0);
     std::vector<Frame> frames = {good};

@@ -1,11 +1,8 @@
 #include "kernel_fixture.hpp"
 
 #include <annulus/backends/kernel_launch.hpp>
-#include <annulus/codecs/byte_offset.hpp>
 
 #include <algorithm>
-
-#include "backends/naive_reduction.hpp"
 
 namespace annulus::testing {
 namespace {
@@ -74,31 +71,6 @@ Plan single_bin_plan(Shape shape, std::uint32_t bins, const std::vector<std::uin
     plan.normalization.push_back(static_cast<std::int32_t>(pixel) + 1);
   }
   return plan;
-}
-
-std::vector<std::int64_t> random_counts(std::mt19937_64& random, PixelType type, std::size_t pixels) {
-  std::vector<std::int64_t> counts(pixels);
-  visit_pixel_type(type, [&](auto zero) {
-    using Pixel = decltype(zero);
-    for (std::int64_t& count : counts) {
-      const auto kind = random() % 40;
-      std::int64_t value = static_cast<std::int64_t>(random() % 200);
-      if (kind == 0)
-        value = static_cast<std::int64_t>(random());  // any value of the type, most of them saturated
-      if (kind == 1) value = -static_cast<std::int64_t>(random() % 6);
-      if (kind == 2) value = static_cast<std::int64_t>(random() % 70000);
-      count = static_cast<std::int64_t>(static_cast<Pixel>(value));
-    }
-  });
-  return counts;
-}
-
-Frame byte_offset_frame(Shape shape, const std::vector<std::int64_t>& pixels) {
-  const std::vector<std::int32_t> narrow(pixels.begin(), pixels.end());
-  Frame frame = raw_frame(shape, PixelType::kI32, {});
-  frame.codec = Codec::kByteOffset;
-  frame.payload = Bytes(encode_byte_offset(narrow));
-  return frame;
 }
 
 std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames,

@@ -27,10 +27,6 @@ Plan random_plan(const PlanShape& shape, std::mt19937_64& random);
 // A plan in which pixel j has all its weight in bin bins[j].
 Plan single_bin_plan(Shape shape, std::uint32_t bins, const std::vector<std::uint32_t>& bin_of_pixel);
 
-std::vector<std::int64_t> random_counts(std::mt19937_64& random, PixelType type, std::size_t pixels);
-
-Frame byte_offset_frame(Shape shape, const std::vector<std::int64_t>& pixels);
-
 // One launch; all frames of one codec.
 std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames,
                                           annulus_sim::Launch& launch);

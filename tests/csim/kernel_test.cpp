@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/naive_reduction.hpp"
+#include "backends/test_frames.hpp"
 #include "kernel_fixture.hpp"
 
 namespace annulus::testing {
@@ -19,7 +20,7 @@ void expect_definition(const Plan& plan, std::size_t count, std::mt19937_64& ran
   std::vector<Frame> frames;
   std::vector<Accumulators> expected;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto pixels = random_counts(random, plan.pixel_type, plan.pixels());
+    const auto pixels = random_pixels(random, plan.pixel_type, plan.pixels());
     frames.push_back(pack(pixels));
     expected.push_back(reduce_naively(plan, pixels, frames.back().fraction_bits));
   }

@@ -7,6 +7,8 @@ import numpy
 import pytest
 import scipy.sparse
 
+from accumulators import assert_model_agrees
+
 
 def python_sums(matrix, image, poisson):
     """Accumulators from the saved matrix, in Python's unbounded or NumPy's 64-bit integers."""
@@ -29,9 +31,11 @@ def test_accumulators_equal_a_sparse_product(annulus, tmp_path, split, error_mod
     scan = tmp_path / "scan"
     made = annulus("simulate", "-o", scan, "--detector", "Pilatus300k", "-n", 5, "--seed", 7, "--defects", 0, "-q")
     assert made.returncode == 0, made.stderr
-    done = annulus("integrate", "-p", scan / "scan.poni", "-n", 333, "--split", split, "--error-model", error_model,
-                   "--save-matrix", tmp_path / "matrix.h5", "-o", tmp_path / "out.nxs", "--json", scan)
+    arguments = ["integrate", "-p", scan / "scan.poni", "-n", 333, "--split", split, "--error-model", error_model, "--json",
+                 scan]
+    done = annulus(*arguments, "--save-matrix", tmp_path / "matrix.h5", "-o", tmp_path / "out.nxs")
     assert done.returncode == 0, done.stderr
+    assert_model_agrees(annulus, arguments, tmp_path / "out.nxs", tmp_path / "model.nxs")
     assert json.loads(done.stdout)["frames"] == 5
 
     import fabio

@@ -1,4 +1,7 @@
-"""Patterns against Debian's pyFAI, over many combinations. docs/differences.md lists what differs on purpose."""
+"""Patterns against Debian's pyFAI, over many combinations, by the CPU backend and by the model of the kernels.
+
+docs/differences.md lists what differs on purpose.
+"""
 
 import warnings
 
@@ -7,6 +10,7 @@ import numpy
 import pytest
 
 import cases
+from accumulators import assert_model_agrees
 
 warnings.filterwarnings("ignore")
 ALL = cases.all_cases()
@@ -40,7 +44,7 @@ def run_pyfai(case, integrator, image, mask, dark, flat):
 
 def command_line(case, integrator, folder, mask, dark, flat):
     args = ["integrate", "-p", folder / "case.poni", "-n", case.npt, "-u", case.unit, "--split", case.split,
-            "--error-model", "poisson", "-o", folder / "out.nxs", "--max-count", 1 << 20, "-q"]
+            "--error-model", "poisson", "--max-count", 1 << 20, "-q"]
     if mask is not None:
         args += ["-m", folder / "mask.npy"]
     if dark is not None:
@@ -94,8 +98,9 @@ def test_pattern_equals_pyfai(case, annulus, tmp_path, report):
         mask = mask | user_mask
     arguments = command_line(case, integrator, tmp_path, user_mask, dark, flat)
     reference = run_pyfai(case, integrator, image, mask, dark, flat)
-    done = annulus(*arguments)
+    done = annulus(*arguments, "-o", tmp_path / "out.nxs")
     assert done.returncode == 0, done.stderr
+    assert_model_agrees(annulus, arguments, tmp_path / "out.nxs", tmp_path / "model.nxs")
     with h5py.File(tmp_path / "out.nxs") as file:
         axis = file["/entry/data/radial_axis"][()]
         intensity = file["/entry/data/I"][0]

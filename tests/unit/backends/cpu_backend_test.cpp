@@ -8,6 +8,7 @@
 
 #include "naive_reduction.hpp"
 #include "plan_fixtures.hpp"
+#include "test_frames.hpp"
 
 namespace annulus::testing {
 namespace {

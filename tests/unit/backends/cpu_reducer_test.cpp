@@ -1,5 +1,4 @@
 #include <annulus/backends/cpu_reducer.hpp>
-#include <annulus/codecs/byte_offset.hpp>
 #include <annulus/core/error.hpp>
 
 #include <gmock/gmock.h>
@@ -9,35 +8,12 @@
 
 #include "naive_reduction.hpp"
 #include "plan_fixtures.hpp"
+#include "test_frames.hpp"
 
 namespace annulus::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::vector<std::int64_t> random_pixels(std::mt19937_64& random, PixelType type, std::size_t count) {
-  std::vector<std::int64_t> pixels(count);
-  visit_pixel_type(type, [&](auto zero) {
-    using Pixel = decltype(zero);
-    for (std::int64_t& pixel : pixels) {
-      // Mostly small counts as on a detector; now and then anything the type can hold, and marked pixels.
-      const auto kind = random() % 50;
-      std::int64_t value = static_cast<std::int64_t>(random() % 100);
-      if (kind == 0) value = static_cast<std::int64_t>(random());
-      if (kind == 1) value = -2;
-      pixel = static_cast<std::int64_t>(static_cast<Pixel>(value));
-    }
-  });
-  return pixels;
-}
-
-Frame byte_offset_frame(Shape shape, const std::vector<std::int64_t>& pixels) {
-  const std::vector<std::int32_t> narrow(pixels.begin(), pixels.end());
-  Frame frame = raw_frame(shape, PixelType::kI32, {});
-  frame.codec = Codec::kByteOffset;
-  frame.payload = Bytes(encode_byte_offset(narrow));
-  return frame;
-}
 
 TEST(CpuReducer, EqualsTheDefinitionForRandomPlansTypesAndBatches) {
   std::mt19937_64 random(21);

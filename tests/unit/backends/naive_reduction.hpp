@@ -1,10 +1,8 @@
 // The definitions of docs/numerics.md, word for word and in 128-bit integers: what backends are held against.
 #pragma once
 
-#include <annulus/core/frame.hpp>
 #include <annulus/plan/accumulators.hpp>
 
-#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -61,23 +59,6 @@ inline Accumulators reduce_naively(const Plan& plan, const std::vector<std::int6
   }
   sums.fraction_bits = fraction_bits;
   return sums;
-}
-
-// A raw frame of any integer type from values that fit it.
-inline Frame raw_frame(Shape shape, PixelType type, const std::vector<std::int64_t>& pixels) {
-  Frame frame;
-  frame.type = type;
-  frame.shape = shape;
-  frame.source = "test";
-  std::vector<std::byte> bytes(pixels.size() * size_of(type));
-  visit_pixel_type(type, [&](auto zero) {
-    for (std::size_t i = 0; i < pixels.size(); ++i) {
-      const auto pixel = static_cast<decltype(zero)>(pixels[i]);
-      std::memcpy(bytes.data() + i * sizeof(pixel), &pixel, sizeof(pixel));
-    }
-  });
-  frame.payload = Bytes(std::move(bytes));
-  return frame;
 }
 
 }  // namespace annulus::testing

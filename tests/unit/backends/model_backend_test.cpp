@@ -1,0 +1,126 @@
+// The kernels behind the backend interface, against the CPU backend.
+#include <annulus/backends/cpu_reducer.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/device/pack_plan.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plan_fixtures.hpp"
+#include "test_frames.hpp"
+
+namespace annulus::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<FrameResult> reduce_by_model(std::shared_ptr<const Plan> plan, const std::vector<Frame>& frames) {
+  const auto backend = make_backend("model", {2});
+  backend->load(std::move(plan));
+  backend->submit(frames);
+  backend->finish();
+  return backend->collect();
+}
+
+void expect_same_results(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames) {
+  const auto expected = CpuReducer(plan).reduce(frames);
+  const auto results = reduce_by_model(plan, frames);
+  ASSERT_EQ(results.size(), expected.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(results[i].index, expected[i].index);
+    EXPECT_EQ(results[i].fault, expected[i].fault);
+    ASSERT_EQ(results[i].accumulators, expected[i].accumulators) << i;
+  }
+}
+
+TEST(ModelBackend, EqualsTheCpuForRandomPlansTypesAndBatches) {
+  std::mt19937_64 random(41);
+  constexpr PixelType kTypes[] = {PixelType::kU8, PixelType::kU16, PixelType::kU32,
+                                  PixelType::kI8, PixelType::kI16, PixelType::kI32};
+  int compared = 0;
+  for (int round = 0; round < 60; ++round) {
+    const Shape shape{1 + static_cast<std::uint32_t>(random() % 60),
+                      1 + static_cast<std::uint32_t>(random() % 60)};
+    const PixelType type = kTypes[random() % 6];
+    Geometry geometry = random_geometry(random, shape);
+    geometry.detector.dectris = random() % 2 == 0;
+    IntegrationOptions options = random_options(random);
+    if (random() % 2 == 0) options.max_count = 1000;
+    std::shared_ptr<const Plan> plan;
+    try {
+      plan = std::make_shared<const Plan>(build_plan(geometry, options, {}, {"test", shape, type}, 1));
+    } catch (const Error&) {
+      continue;  // a random window that misses the detector
+    }
+    std::vector<Frame> frames;
+    for (std::size_t i = 0; i < 1 + round % 7u; ++i) {
+      const auto pixels = random_pixels(random, type, shape.size());
+      frames.push_back(type == PixelType::kI32 && random() % 2 == 0 ? byte_offset_frame(shape, pixels)
+                                                                    : raw_frame(shape, type, pixels));
+      frames.back().index = 1000 + i;
+      frames.back().fraction_bits = static_cast<int>(random() % 5);
+    }
+    expect_same_results(plan, frames);
+    if (HasFatalFailure()) return;
+    ++compared;
+  }
+  EXPECT_GT(compared, 40);
+}
+
+TEST(ModelBackend, SaysOfDamagedFramesWhatTheCpuSays) {
+  std::mt19937_64 random(42);
+  const Shape shape{50, 70};
+  IntegrationOptions options;
+  options.bins = 40;
+  const auto plan =
+      std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
+  const Frame good = byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size()));
+  std::vector<Frame> frames = {good};
+  for (int i = 0; i < 200; ++i) {
+    std::vector<std::byte> bytes(good.payload.view().begin(), good.payload.view().end());
+    switch (random() % 4) {
+      case 0:
+        bytes.resize(random() % bytes.size());
+        break;
+      case 1:
+        bytes.resize(bytes.size() + 1 + random() % 100, static_cast<std::byte>(random() % 2 * 0x80));
+        break;
+      case 2:
+        bytes[random() % bytes.size()] = std::byte{0x80};
+        break;
+      default:
+        for (int k = 0; k < 15; ++k) bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+    }
+    Frame damaged = good;
+    damaged.payload = Bytes(std::move(bytes));
+    frames.push_back(std::move(damaged));
+  }
+  Frame other_shape = good;
+  other_shape.shape = Shape{70, 50};
+  frames.push_back(other_shape);
+  Frame short_raw = raw_frame(shape, PixelType::kI32, std::vector<std::int64_t>(shape.size(), 1));
+  short_raw.payload = short_raw.payload.slice(0, 101);
+  frames.push_back(short_raw);
+  frames.push_back(raw_frame(shape, PixelType::kU16, std::vector<std::int64_t>(shape.size(), 1)));
+  frames.push_back(good);
+  expect_same_results(plan, frames);
+}
+
+TEST(ModelBackend, RefusesMoreBinsThanTheKernelsHoldWhenItIsLoaded) {
+  const Shape shape{20, 20};
+  IntegrationOptions options;
+  options.bins = kernels::kMaxBins + 1;
+  const auto plan =
+      std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
+  try {
+    make_backend("model", {1})->load(plan);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBackend);
+    EXPECT_THAT(error.what(), HasSubstr(std::to_string(kernels::kMaxBins)));
+    EXPECT_THAT(error.cure(), HasSubstr("cpu"));
+  }
+}
+
+}  // namespace
+}  // namespace annulus::testing
