@@ -18,15 +18,15 @@ extern "C" void reduce_raw(const FrameDescriptor* descriptors, const Beat* frame
                            uint32_t weight_bits, uint32_t variance_bits, int64_t lowest, int64_t highest,
                            int64_t dummy_lowest, int64_t dummy_highest, uint32_t pixel_shift,
                            uint32_t is_signed) {
-#pragma HLS INTERFACE m_axi port = descriptors bundle = descriptors offset = slave max_read_burst_length = 16
-#pragma HLS INTERFACE m_axi port = frames bundle = frames offset = slave max_read_burst_length = 64
-#pragma HLS INTERFACE m_axi port = table0 bundle = table0 offset = slave max_read_burst_length = 64
-#pragma HLS INTERFACE m_axi port = table1 bundle = table1 offset = slave max_read_burst_length = 64
-#pragma HLS INTERFACE m_axi port = table2 bundle = table2 offset = slave max_read_burst_length = 64
-#pragma HLS INTERFACE m_axi port = table3 bundle = table3 offset = slave max_read_burst_length = 64
-#pragma HLS INTERFACE m_axi port = corrections bundle = corrections offset = slave num_read_outstanding = 64
-#pragma HLS INTERFACE m_axi port = results bundle = results offset = slave max_write_burst_length = 64
-#pragma HLS INTERFACE m_axi port = missing bundle = missing offset = slave max_write_burst_length = 64
+#pragma HLS INTERFACE m_axi port = descriptors bundle = descriptors depth = 256 max_read_burst_length = 16
+#pragma HLS INTERFACE m_axi port = frames bundle = frames depth = 256 max_read_burst_length = 64
+#pragma HLS INTERFACE m_axi port = table0 bundle = table0 depth = 256 max_read_burst_length = 64
+#pragma HLS INTERFACE m_axi port = table1 bundle = table1 depth = 256 max_read_burst_length = 64
+#pragma HLS INTERFACE m_axi port = table2 bundle = table2 depth = 256 max_read_burst_length = 64
+#pragma HLS INTERFACE m_axi port = table3 bundle = table3 depth = 256 max_read_burst_length = 64
+#pragma HLS INTERFACE m_axi port = corrections bundle = corrections depth = 256 num_read_outstanding = 64
+#pragma HLS INTERFACE m_axi port = results bundle = results depth = 256 max_write_burst_length = 64
+#pragma HLS INTERFACE m_axi port = missing bundle = missing depth = 256 max_write_burst_length = 64
 #pragma HLS INTERFACE s_axilite port = frame_count
 #pragma HLS INTERFACE s_axilite port = pixels
 #pragma HLS INTERFACE s_axilite port = bins

@@ -76,7 +76,7 @@ TEST(Kernel, TakesRawPixelsOfEveryType) {
     shape.type = type;
     Plan plan = random_plan(shape, random);
     expect_definition(plan, 4, random);
-    plan.validity = {1, 0, INT32_MAX};  // no dummies, and everything counts that fits
+    plan.validity = {1, 0, UINT32_MAX};  // no dummies, and every value counts
     expect_definition(plan, 4, random);
     if (HasFatalFailure()) return;
   }
