@@ -163,3 +163,10 @@ def test_every_card_says_what_is_uncertain():
     for card in CARDS:
         notes = json.loads((card / "card.json").read_text())["uncertain"]
         assert notes and all(note.split(":")[0] in ("memory", "pcie", "uram_per_slr") for note in notes)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_cosimulation_copies_all_of_the_testbench(kernel):
+    depth = re.search(r"kDepth = (\d+)", (PROJECT / "tests/csim/testbench.hpp").read_text())[1]
+    pragmas = re.findall(r"m_axi .*", (PROJECT / "hls" / f"{kernel}.cpp").read_text())
+    assert len(pragmas) == 9 and all(re.search(rf"\bdepth *= *{depth}\b", pragma) for pragma in pragmas)
