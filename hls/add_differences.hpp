@@ -20,6 +20,7 @@ template <int kBytes>
 inline Values<kBytes> add_differences_step(AddDifferencesState& state, const Codes<kBytes>& codes) {
 #pragma HLS INLINE
   int64_t sum[kBytes];
+#pragma HLS ARRAY_PARTITION variable = sum complete dim = 1
 mask:
   for (int k = 0; k < kBytes; ++k) {
 #pragma HLS UNROLL

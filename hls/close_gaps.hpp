@@ -24,7 +24,9 @@ template <int kWidth>
 inline void close_gaps(int32_t (&value)[kWidth], uint32_t chosen) {
 #pragma HLS INLINE
   int gaps[kWidth];
+#pragma HLS ARRAY_PARTITION variable = gaps complete dim = 1
   bool taken[kWidth];
+#pragma HLS ARRAY_PARTITION variable = taken complete dim = 1
 count:
   for (int k = 0; k < kWidth; ++k) {
 #pragma HLS UNROLL

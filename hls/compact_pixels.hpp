@@ -79,6 +79,7 @@ inline bool pack(CompactState<kWidth>& state, const int32_t (&value)[kBytes], ui
                  Pixels<kWidth>& full) {
 #pragma HLS INLINE
   int32_t both[2 * kWidth];
+#pragma HLS ARRAY_PARTITION variable = both complete dim = 1
 join:
   for (uint32_t i = 0; i < 2 * kWidth; ++i) {
 #pragma HLS UNROLL

@@ -54,8 +54,11 @@ inline Codes<kBytes> find_codes_step(FindCodesState& state, const Window<kBytes>
   constexpr int kReach = kBytes + kLongestCode;
   Codes<kBytes> codes;
   uint32_t starts[kReach];
+#pragma HLS ARRAY_PARTITION variable = starts complete dim = 1
   uint8_t exit[kReach];
+#pragma HLS ARRAY_PARTITION variable = exit complete dim = 1
   uint8_t length[kBytes];
+#pragma HLS ARRAY_PARTITION variable = length complete dim = 1
   uint32_t whole = 0;
 beyond:
   for (int k = kBytes; k < kReach; ++k) {

@@ -74,6 +74,7 @@ inline Sums<kQuantities> turn_bank(uint32_t set, const BankShare& part, const Su
 #pragma HLS INLINE
   const bool adds = part.weight != 0;
   Sums<kQuantities> stored[kSets];
+#pragma HLS ARRAY_PARTITION variable = stored complete dim = 1
 load:
   for (uint32_t s = 0; s < kSets; ++s) {
 #pragma HLS UNROLL

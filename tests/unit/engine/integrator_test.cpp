@@ -8,8 +8,8 @@
 #include <cstring>
 #include <limits>
 
-#include "naive_reduction.hpp"
 #include "plan_fixtures.hpp"
+#include "test_frames.hpp"
 
 namespace annulus::testing {
 namespace {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "naive_reduction.hpp"
 #include "scan_files.hpp"
 
 namespace annulus::testing {
@@ -82,8 +83,7 @@ TEST(Reduction, KeepGoingRecordsBadFramesInTheirPlace) {
   MemorySink sink;
   ReductionSettings settings = settings_for(scan);
   settings.keep_going = true;
-  const ReductionSummary summary =
-      reduce_files(scan.urls, scan.plan, *loaded_backend(scan), sink, settings);
+  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *loaded_backend(scan), sink, settings);
   EXPECT_EQ(summary.frames, 30u);
   EXPECT_EQ(summary.bad, 2u);
   for (std::size_t i = 0; i < 30; ++i) {
@@ -116,8 +116,8 @@ TEST(Reduction, StopRequestEndsTheScanInOrder) {
   ReductionSettings settings = settings_for(scan);
   std::atomic<bool> stop = false;
   settings.stop_requested = &stop;
-  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *loaded_backend(scan), sink,
-                                                settings, [&](const ReductionProgress&) { stop = true; });
+  const ReductionSummary summary = reduce_files(scan.urls, scan.plan, *loaded_backend(scan), sink, settings,
+                                                [&](const ReductionProgress&) { stop = true; });
   EXPECT_TRUE(summary.interrupted);
   EXPECT_EQ(sink.frames.size(), summary.frames);
   EXPECT_LT(summary.frames, 300u);

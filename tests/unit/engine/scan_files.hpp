@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "naive_reduction.hpp"
 #include "plan_fixtures.hpp"
 #include "scratch_folder.hpp"
+#include "test_frames.hpp"
 
 namespace annulus::testing {
 
