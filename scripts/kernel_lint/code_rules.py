@@ -24,7 +24,7 @@ def is_constexpr(node):
 def is_constant(node, program, counters=()):
     """Whether an expression is known when it is compiled: literals, names kX, constexpr functions of such, and the
     counters of unrolled loops around it."""
-    for part in node.walk():
+    for part in node.nodes:
         target = part.cursor.referenced if part.kind == "DECL_REF_EXPR" else None
         if part.kind == "CALL_EXPR" and part.name:
             functions = program.functions.get(part.name, [])

@@ -6,7 +6,7 @@ from . import directives
 from .directives import COUNT, DECLARATION, FLAG, FUNCTION, IMPOSSIBLE_STORAGE, LOOP, NAME, NUMBER, PORT, TOP, VARIABLE
 from .program import STREAM_TYPE
 from .rules import rule
-from .tree import FUNCTIONS
+from .tree import FUNCTIONS, RECORDS
 
 
 def forms(unit):
@@ -108,6 +108,15 @@ def pragma_value(unit, program):
             yield pragma.line, f"{variable.name} has {variable.type.spelling.count('[')} dimensions, no {dim}"
 
 
+def has_members(node, members, program):
+    """Whether a variable or field has a member, that one a member, and so on."""
+    if not members:
+        return True
+    record = re.sub(r"\b(const|struct|kernels::)\s*|<.*|\W*\[.*|\s*&", "", node.cursor.type.spelling)
+    return any(has_members(field, members[1:], program) for unit in program.units.values() for other in unit.find(*RECORDS)
+               for field in other.children if (other.name, field.kind, field.name) == (record, "FIELD_DECL", members[0]))
+
+
 @rule("pragma-variable", "the variable of a pragma exists in its scope and is what the pragma is about")
 def pragma_variable(unit, program):
     for pragma, form, options in forms(unit):
@@ -116,10 +125,9 @@ def pragma_variable(unit, program):
             continue
         base, *members = value.split(".")
         node = variables_at(pragma).get(base)
-        fields = {field.name for other in program.units.values() for field in other.find("FIELD_DECL")}
         if node is None:
             yield pragma.line, f"{base} is not declared before the pragma in its scope"
-        elif any(member not in fields for member in members):
+        elif not has_members(node, members, program):
             yield pragma.line, f"{value}: no such member"
         elif pragma.directive == "DEPENDENCE" and members:
             yield pragma.line, f"{value}: the compiler takes no dependence of a member; name a variable"

@@ -159,24 +159,25 @@ def stream_element(unit, program):
                 yield node.line, f"{node.name}: {fault}"
 
 
-@rule("stream-depth", "every stream has a depth, a named constant with its reason beside it")
+@rule("stream-depth", "every stream has a depth, which is a named constant")
 def stream_depth(unit, program):
     for top in tops_of(unit, program):
         depths = {options.get("variable"): (line, options.get("depth")) for line, options in pragmas_of(top, "STREAM")}
         for name, node in streams(top).items():
             line, depth = depths.get(name, (node.line, None))
-            other, declaration = program.constants(unit).get(depth, (None, None))
             if depth is None:
                 yield line, f"{name} has no #pragma HLS STREAM with a depth"
             elif not CONSTANT.fullmatch(depth):
                 yield line, f"{name}: depth {depth} is no named constant; name it in depths.hpp and say why"
-            elif declaration and not has_reason(other, declaration):
-                yield line, f"{depth} stands in {other.name}:{declaration.line} without a comment that says why"
 
 
-def has_reason(unit, declaration):
-    return any("//" in line for line in unit.lines[declaration.line - 1:declaration.end_line]) or \
-        unit.lines[declaration.line - 2].lstrip().startswith("//")
+@rule("depth-reason", "the constant of a depth has its reason beside it")
+def depth_reason(unit, program):
+    depths = {options.get("depth") for top in program.tops for _, options in pragmas_of(top, "STREAM")}
+    for node in unit.find("VAR_DECL"):
+        declaration = unit.lines[node.line - 1:node.end_line]
+        if node.name in depths and not any("//" in line for line in declaration):
+            yield node.line, f"{node.name}: a comment beside it says why the FIFO is so deep"
 
 
 @rule("stream-name", "a stream bears its variable's name, by which a simulation names it")

@@ -37,6 +37,7 @@ class Node:
         self.text = code[self.start:self.end]
         self.name = cursor.spelling
         self.children = [Node(child, self, code) for child in cursor.get_children()]
+        self.nodes = [self, *(node for child in self.children for node in child.nodes)]
         if self.kind == "CALL_EXPR":
             self.name = self.called_name()
         elif self.kind == "MEMBER_REF_EXPR":
@@ -54,13 +55,8 @@ class Node:
     def type(self):
         return self.cursor.type.get_canonical()
 
-    def walk(self):
-        yield self
-        for child in self.children:
-            yield from child.walk()
-
     def find(self, *kinds):
-        return (node for node in self.walk() if node.kind in kinds)
+        return [node for node in self.nodes if node.kind in kinds]
 
     def ancestors(self):
         node = self.parent
@@ -140,9 +136,12 @@ class Unit:
             str(main), FLAGS, [(str(path.with_name(name)), text) for name, text in others.items()])
         self.diagnostics = [(d.location.file.name if d.location.file else "", d.location.line, d.spelling)
                             for d in parsed.diagnostics if d.severity >= cindex.Diagnostic.Warning]
-        self.roots = [Node(cursor, None, self.code) for cursor in parsed.cursor.get_children()
+        roots = [Node(cursor, None, self.code) for cursor in parsed.cursor.get_children()
                       if cursor.location.file and cursor.location.file.name == str(path)]
-        self.nodes = [node for root in self.roots for node in root.walk()]
+        self.nodes = [node for root in roots for node in root.nodes]
+        self.by_kind = {}
+        for node in self.nodes:
+            self.by_kind.setdefault(node.kind, []).append(node)
         self.functions = [node for node in self.nodes if node.kind in FUNCTIONS and node.body]
         self.pragmas = self.find_pragmas()
 
@@ -158,7 +157,7 @@ class Unit:
         return found
 
     def find(self, *kinds):
-        return (node for node in self.nodes if node.kind in kinds)
+        return [node for kind in kinds for node in self.by_kind.get(kind, ())]
 
     def line_of(self, offset):
         return self.text.count("\n", 0, offset) + 1

@@ -1,0 +1,95 @@
+"""The lint of the kernels: silent about the sources as they are, and about each planted defect it says what and where."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+HLS = PROJECT / "hls"
+sys.path.insert(0, str(PROJECT / "scripts"))
+
+import kernel_lint  # noqa: E402
+from defects import COMPILER_DEFECTS, DEFECTS, HARMLESS  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def program():
+    return kernel_lint.load(HLS)
+
+
+def text_of(name):
+    path = HLS / name
+    return path.read_text() if path.exists() else ""
+
+
+def change(case):
+    """The file's text with the case in it, and the line where the case begins to differ."""
+    before = text_of(case.file)
+    if case.old:
+        assert before.count(case.old) == 1, f"{case.old!r} is {before.count(case.old)} times in {case.file}: adapt the case"
+    after = before.replace(case.old, case.new) if case.old else case.new
+    assert after != before
+    return after
+
+
+def line_of(case, after):
+    """Where the lint must point: at the text `at`, or else at the first line that differs."""
+    if case.at:
+        text = text_of(case.at_file) if case.at_file else after
+        assert text.count(case.at) == 1, f"{case.at!r} is {text.count(case.at)} times in the changed {case.file}"
+        return text[:text.index(case.at)].count("\n") + 1
+    pairs = zip(after.split("\n"), text_of(case.file).split("\n"))
+    return next(number for number, (new, old) in enumerate(pairs, 1) if new != old)
+
+
+def findings_after(case, program):
+    """What the lint finds with the case in place; only the changed file is read again."""
+    after = change(case)
+    unit = kernel_lint.Unit(HLS / case.file, {case.file: after})
+    return after, kernel_lint.check(kernel_lint.Program([*({**program.units, case.file: unit}).values()]))
+
+
+def names_of(cases):
+    return [f"{case.rule}-{number}" for number, case in enumerate(cases)]
+
+
+def test_the_kernels_are_clean():
+    done = subprocess.run([PROJECT / "scripts" / "lint_kernels"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("case", DEFECTS, ids=names_of(DEFECTS))
+def test_a_planted_defect_is_found(case, program):
+    after, found = findings_after(case, program)
+    expected = (case.at_file or case.file, line_of(case, after), case.rule)
+    assert expected in [(f.file, f.line, f.rule) for f in found], "\n".join(["found:", *map(str, found)])
+
+
+@pytest.mark.parametrize("case", HARMLESS, ids=names_of(HARMLESS))
+def test_a_harmless_change_passes(case, program):
+    _, found = findings_after(case, program)
+    assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize("case", COMPILER_DEFECTS, ids=names_of(COMPILER_DEFECTS))
+def test_what_only_a_compiler_sees_is_found(case, tmp_path):
+    after = change(case)
+    shutil.copytree(HLS, tmp_path / "hls")
+    (tmp_path / "hls" / case.file).write_text(after)
+    done = subprocess.run([PROJECT / "scripts" / "lint_kernels", tmp_path / "hls"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"{tmp_path}/hls/{case.file}:{line_of(case, after)}: [{case.rule}]" in done.stdout, done.stdout
+
+
+def test_every_rule_has_a_defect_that_it_finds():
+    planted = {case.rule for case in DEFECTS + COMPILER_DEFECTS}
+    assert planted == set(kernel_lint.SENTENCES)
+
+
+def test_a_folder_without_kernels_is_an_error(tmp_path):
+    done = subprocess.run([PROJECT / "scripts" / "lint_kernels", tmp_path], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "no kernel" in done.stderr
