@@ -7,7 +7,8 @@ from .tree import CONSTANT, FUNCTIONS, LOOPS, RECORDS
 
 DECLARATIONS = ("VAR_DECL", "PARM_DECL", "FIELD_DECL")
 FLOATING = {"FLOAT", "DOUBLE", "LONGDOUBLE", "FLOAT16", "HALF", "FLOAT128"}
-CONSTANT_KINDS = {"ENUM_CONSTANT_DECL", "TEMPLATE_NON_TYPE_PARAMETER"}
+# A function is judged where it is called.
+CONSTANT_TARGETS = {"ENUM_CONSTANT_DECL", "TEMPLATE_NON_TYPE_PARAMETER", "FUNCTION_DECL", "OVERLOADED_DECL_REF"}
 ARRAYS = {"CONSTANTARRAY", "DEPENDENTSIZEDARRAY", "INCOMPLETEARRAY", "VARIABLEARRAY"}
 
 
@@ -25,13 +26,14 @@ def is_constant(node, program, counters=()):
     """Whether an expression is known when it is compiled: literals, names kX, constexpr functions of such, and the
     counters of unrolled loops around it."""
     for part in node.nodes:
-        target = part.cursor.referenced if part.kind == "DECL_REF_EXPR" else None
         if part.kind == "CALL_EXPR" and part.name:
             functions = program.functions.get(part.name, [])
             if not functions or not all(function.is_constexpr for function in functions):
                 return False
-        elif part.kind == "DECL_REF_EXPR" and part.name not in counters and not CONSTANT.fullmatch(re.search(r"\w*$", part.text)[0]):
-            if not target or target.kind.name not in CONSTANT_KINDS | {"FUNCTION_DECL", "OVERLOADED_DECL_REF"}:
+        elif part.kind == "DECL_REF_EXPR":
+            name = re.search(r"\w*$", part.text)[0]
+            target = part.cursor.referenced
+            if not (CONSTANT.fullmatch(name) or name in counters or target and target.kind.name in CONSTANT_TARGETS):
                 return False
         elif part.kind in ("MEMBER_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR"):
             return False
@@ -50,7 +52,8 @@ def clang(unit, program):
 @rule("floating", "no floating point: sums are exact integers")
 def floating(unit, program):
     for node in unit.nodes:
-        if node.kind == "FLOATING_LITERAL" or node.kind in DECLARATIONS and element_type(node.type).kind.name in FLOATING:
+        declared = node.kind in DECLARATIONS and element_type(node.type).kind.name in FLOATING
+        if declared or node.kind == "FLOATING_LITERAL":
             yield node.line, f"{node.text}: floating point; kernels compute with integers (docs/numerics.md)"
         elif node.kind in FUNCTIONS and node.cursor.result_type.get_canonical().kind.name in FLOATING:
             yield node.line, f"{node.name} returns floating point; kernels compute with integers (docs/numerics.md)"
@@ -114,13 +117,16 @@ def array_size(unit, program):
             kind_of = kind_of.element_type.get_canonical()
 
 
-@rule("plain-struct", "structs are plain: no bases, no constructors, no destructors, no operators")
+@rule("plain-struct", "structs are plain: no bases, constructors, destructors, operators or bit fields")
 def plain_struct(unit, program):
     for node in unit.find("CXX_BASE_SPECIFIER", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION"):
         yield node.line, f"{node.name}: structs hold values only; write a function that makes or takes one"
     for node in unit.find("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD"):
         if re.match(r"operator\W", node.name):
             yield node.line, f"{node.name}: structs hold values only; write a named function"
+    for node in unit.find("FIELD_DECL"):
+        if node.cursor.is_bitfield():
+            yield node.line, f"{node.name}: compilers place bit fields as they like; use shifts and masks"
 
 
 @rule("lambda", "no lambdas and no variadic functions")

@@ -24,19 +24,20 @@ def function_of(pragma):
 
 
 def variables_at(pragma):
-    """Declarations that the pragma sees, innermost last."""
-    found = []
-    for node in [pragma.scope, *pragma.scope.ancestors()] if pragma.scope else []:
-        statements = pragma.before if node is pragma.scope else [n for n in node.children if n.start < pragma.scope.start]
-        found = [child for statement in statements if statement.kind in ("DECL_STMT", "PARM_DECL")
-                 for child in ([statement] if statement.kind == "PARM_DECL" else statement.children)
-                 if child.kind in ("VAR_DECL", "PARM_DECL")] + found
-    return {node.name: node for node in found}
+    """Declarations that the pragma sees, by name."""
+    found = {}
+    for scope in [pragma.scope, *pragma.scope.ancestors()] if pragma.scope else []:
+        before = pragma.before if scope is pragma.scope else [n for n in scope.children if n.start < pragma.scope.start]
+        for statement in before:
+            for node in statement.children if statement.kind == "DECL_STMT" else [statement]:
+                if node.kind in ("VAR_DECL", "PARM_DECL"):
+                    found.setdefault(node.name, node)
+    return found
 
 
 def is_known_constant(value, pragma, unit, program):
     function = function_of(pragma)
-    local = {child.name for child in function.children if child.kind == "TEMPLATE_NON_TYPE_PARAMETER"} if function else ()
+    local = [n.name for n in function.children if n.kind == "TEMPLATE_NON_TYPE_PARAMETER"] if function else []
     declared = variables_at(pragma).get(value)
     return value in local or value in program.constants(unit) or \
         (declared is not None and declared.text.startswith("constexpr"))
@@ -55,7 +56,8 @@ def fault_of_value(value, takes, pragma, unit, program):
     if takes in (COUNT, NUMBER):
         if re.fullmatch(r"\d+", value):
             return "must be at least 1" if takes is COUNT and int(value) == 0 else None
-        return None if is_known_constant(value, pragma, unit, program) else f"{value} is no integer and no constant here"
+        if not is_known_constant(value, pragma, unit, program):
+            return f"{value} is no integer and no constant here"
     return None  # names of variables and ports have rules of their own
 
 
@@ -113,8 +115,9 @@ def has_members(node, members, program):
     if not members:
         return True
     record = re.sub(r"\b(const|struct|kernels::)\s*|<.*|\W*\[.*|\s*&", "", node.cursor.type.spelling)
-    return any(has_members(field, members[1:], program) for unit in program.units.values() for other in unit.find(*RECORDS)
-               for field in other.children if (other.name, field.kind, field.name) == (record, "FIELD_DECL", members[0]))
+    return any(has_members(field, members[1:], program)
+               for unit in program.units.values() for other in unit.find(*RECORDS) if other.name == record
+               for field in other.children if (field.kind, field.name) == ("FIELD_DECL", members[0]))
 
 
 @rule("pragma-variable", "the variable of a pragma exists in its scope and is what the pragma is about")
@@ -165,6 +168,14 @@ def pragma_place(unit, program):
         fault = fault_of_place(pragma, form, options, program)
         if fault:
             yield pragma.line, f"{pragma.directive} {fault}"
+
+
+@rule("uram-content", "a memory in URAM has no initial value: the device gives it none")
+def uram_content(unit, program):
+    for pragma, _, options in forms(unit):
+        variable = variables_at(pragma).get(dict(options).get("variable"))
+        if variable and dict(options).get("impl") == "uram" and re.search(r"[={]", variable.text):
+            yield variable.line, f"{variable.name} has an initial value: clear it in a loop"
 
 
 @rule("pragma-twice", "a scope or variable has a directive once")

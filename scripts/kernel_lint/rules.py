@@ -28,7 +28,8 @@ def rule(name, sentence):
     return register
 
 
-def check(program):
-    found = {Finding(unit.name, line, name, message)
-             for name, check in CHECKS for unit in program.units.values() for line, message in check(unit, program)}
-    return sorted(found)
+def check(program, files=None):
+    """The findings in all files of a program, or in the files that are named."""
+    units = [unit for unit in program.units.values() if files is None or unit.name in files]
+    return sorted({Finding(unit.name, line, name, message)
+                   for name, check in CHECKS for unit in units for line, message in check(unit, program)})

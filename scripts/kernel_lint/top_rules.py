@@ -8,6 +8,7 @@ from .rules import rule
 from .tree import CONSTANT
 
 WIDEST = 64  # bytes of a port: 512 bits, what a channel of memory transfers at once
+LONGEST_BURST, BURST_BYTES = 256, 4096  # of AXI4
 INTEGERS = {"BOOL", "UCHAR", "SCHAR", "CHAR_S", "USHORT", "SHORT", "UINT", "INT", "ULONG", "LONG", "ENUM"}
 
 
@@ -50,6 +51,8 @@ def top_declared(unit, program):
             yield function.node.line, f"{function.name} has C linkage: a kernel is defined in a .cpp of its name"
         elif not unit.is_header and (not function.is_top or function.name not in names):
             yield function.node.line, f"{function.name} is not declared in kernels.hpp: stages belong into headers"
+        elif not unit.is_header and f"{function.name}.cpp" != unit.name:
+            yield function.node.line, f"{function.name} stands in {unit.name}: a kernel has a .cpp of its name"
 
 
 @rule("top-content", "a top declares streams and calls stages with plain names: no arithmetic, no loops")
@@ -73,6 +76,8 @@ def faults_of_call(node, program):
     for function in found:
         if function.node.cursor.result_type.spelling != "void":
             yield node.line, f"{node.name} returns a value: a stage hands on through streams"
+        if function.is_inlined:
+            yield node.line, f"{node.name} is INLINE, so it would not be a process of the dataflow"
     for argument in node.children[1:]:
         if not re.fullmatch(r"\w+", argument.text):
             yield argument.line, f"{argument.text}: a top passes names and numbers only; compute in the stage"
@@ -114,16 +119,41 @@ def port_bundle(unit, program):
             seen.setdefault(bundle, options.get("port"))
 
 
-@rule("port-width", f"elements of a port are plain and have a power of two of bytes, at most {WIDEST}")
+@rule("port-width", f"elements of a port are plain, without gaps, and a power of two of bytes, at most {WIDEST}")
 def port_width(unit, program):
     for top in tops_of(unit, program):
-        for node in filter(is_pointer, top.parameters):
-            element = node.type.get_pointee().get_canonical()
+        for node in top.parameters:
+            element = node.type.get_pointee() if is_pointer(node) else node.type
             size = element.get_size()
             if size < 1 or size & (size - 1) or size > WIDEST:
                 yield node.line, f"{node.name}: elements of {size} bytes; fill up to a power of two, at most {WIDEST}"
             elif fault_of_element(element):
                 yield node.line, f"{node.name}: {fault_of_element(element)}"
+            elif filled_bytes(element) != size:
+                yield node.line, f"{node.name}: {size - filled_bytes(element)} bytes are padding; give them a name"
+            elif not is_pointer(node) and element.get_canonical().kind.name not in INTEGERS:
+                yield node.line, f"{node.name}: a register holds an integer; pass the members one by one"
+
+
+def filled_bytes(kind_of):
+    """Bytes of a plain type that belong to a member."""
+    kind_of = kind_of.get_canonical()
+    if kind_of.kind.name == "CONSTANTARRAY":
+        return kind_of.element_count * filled_bytes(kind_of.element_type)
+    if kind_of.kind.name == "RECORD":
+        return sum(filled_bytes(field.type) for field in kind_of.get_fields())
+    return kind_of.get_size()
+
+
+@rule("port-burst", f"a burst has at most {LONGEST_BURST} transfers and {BURST_BYTES} bytes, as AXI4 demands")
+def port_burst(unit, program):
+    for top in tops_of(unit, program):
+        sizes = {node.name: node.type.get_pointee().get_size() for node in filter(is_pointer, top.parameters)}
+        for line, options in pragmas_of(top, "INTERFACE"):
+            for name in ("max_read_burst_length", "max_write_burst_length"):
+                length = int(options[name]) if (options.get(name) or "").isdigit() else 0
+                if length > LONGEST_BURST or length * sizes.get(options.get("port"), 0) > BURST_BYTES:
+                    yield line, f"{name}: {length} transfers are more than {LONGEST_BURST}, or than {BURST_BYTES} bytes"
 
 
 @rule("port-stage", "a port is used by one stage")

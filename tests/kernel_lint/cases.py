@@ -1,6 +1,31 @@
-"""What a planted case is."""
+"""What a planted case is, and how those of a text file are read."""
 
+import pathlib
+import re
 import typing
+
+MARK = "  // HERE"
+HEADER = """// Planted.
+#pragma once
+
+{includes}#include <hls_stream.h>
+
+#include "streams.hpp"
+
+namespace kernels {{
+
+{code}
+
+}}  // namespace kernels
+"""
+TOP = """// Planted.
+{includes}#include "kernels.hpp"
+#include "write_memory.hpp"
+
+using namespace kernels;
+
+{code}
+"""
 
 
 class Case(typing.NamedTuple):
@@ -12,15 +37,20 @@ class Case(typing.NamedTuple):
     at_file: str = ""  # if that is in another file
 
 
-def planted(rule, code, at="", includes=""):
-    """A header of its own with `code` in it; the finding must point at `at`, or else at the first line of the code."""
-    text = f'// Planted.\n#pragma once\n\n#include <hls_stream.h>\n{includes}\n#include "streams.hpp"\n\n' \
-           f"namespace kernels {{\n\n{code.strip()}\n\n}}  // namespace kernels\n"
-    return Case(rule, "planted.hpp", "", text, at or code.strip().split("\n")[0])
+def planted(rule, section, is_top=False):
+    """A file of its own, with the marked line as the place of the finding."""
+    includes = "".join(line + "\n" for line in section.split("\n") if line.startswith("#include"))
+    code = "\n".join(line for line in section.split("\n") if not line.startswith("#include"))
+    marked = (TOP if is_top else HEADER).format(includes=includes, code=code)
+    text = marked.replace(MARK, "")
+    start = marked.rindex("\n", 0, marked.index(MARK)) + 1 if MARK in marked else 0
+    return Case(rule, "planted.cpp" if is_top else "planted.hpp", "", text, text[start:])
 
 
-def planted_top(rule, code, at):
-    """A kernel of its own, after `before`."""
-    text = f'// Planted.\n#include "depths.hpp"\n#include "kernels.hpp"\n#include "write_memory.hpp"\n\n' \
-           f"using namespace kernels;\n\n{code.strip()}\n"
-    return Case(rule, "planted.cpp", "", text, at)
+def read_planted(name):
+    text = (pathlib.Path(__file__).parent / name).read_text()
+    found = []
+    for head, section in re.findall(r"^== ([\w -]+)\n(.*?)\n*(?=^== |\Z)", text, re.M | re.S):
+        rule, *kind = head.split()
+        found.append(planted(rule, section, kind == ["top"]))
+    return found

@@ -1,4 +1,4 @@
-"""The lint of the kernels: silent about the sources as they are, and about each planted defect it says what and where."""
+"""The lint of the kernels is silent about the sources as they are, and says of each planted defect what and where."""
 
 import pathlib
 import shutil
@@ -26,10 +26,10 @@ def text_of(name):
 
 
 def change(case):
-    """The file's text with the case in it, and the line where the case begins to differ."""
+    """The file's text with the case in it."""
     before = text_of(case.file)
-    if case.old:
-        assert before.count(case.old) == 1, f"{case.old!r} is {before.count(case.old)} times in {case.file}: adapt the case"
+    count = before.count(case.old)
+    assert not case.old or count == 1, f"{case.old!r} is {count} times in {case.file}: adapt the case to the source"
     after = before.replace(case.old, case.new) if case.old else case.new
     assert after != before
     return after
@@ -45,11 +45,10 @@ def line_of(case, after):
     return next(number for number, (new, old) in enumerate(pairs, 1) if new != old)
 
 
-def findings_after(case, program):
-    """What the lint finds with the case in place; only the changed file is read again."""
-    after = change(case)
-    unit = kernel_lint.Unit(HLS / case.file, {case.file: after})
-    return after, kernel_lint.check(kernel_lint.Program([*({**program.units, case.file: unit}).values()]))
+def program_with(case, after, program):
+    """The program with the case in place; only the changed file is read again."""
+    changed = kernel_lint.Unit(HLS / case.file, {case.file: after})
+    return kernel_lint.Program([*{**program.units, case.file: changed}.values()])
 
 
 def names_of(cases):
@@ -63,14 +62,16 @@ def test_the_kernels_are_clean():
 
 @pytest.mark.parametrize("case", DEFECTS, ids=names_of(DEFECTS))
 def test_a_planted_defect_is_found(case, program):
-    after, found = findings_after(case, program)
-    expected = (case.at_file or case.file, line_of(case, after), case.rule)
-    assert expected in [(f.file, f.line, f.rule) for f in found], "\n".join(["found:", *map(str, found)])
+    after = change(case)
+    file = case.at_file or case.file
+    found = kernel_lint.check(program_with(case, after, program), [file])
+    assert (file, line_of(case, after), case.rule) in [(f.file, f.line, f.rule) for f in found], \
+        "\n".join(["found:", *map(str, found)])
 
 
 @pytest.mark.parametrize("case", HARMLESS, ids=names_of(HARMLESS))
 def test_a_harmless_change_passes(case, program):
-    _, found = findings_after(case, program)
+    found = kernel_lint.check(program_with(case, change(case), program))
     assert not found, "\n".join(map(str, found))
 
 
@@ -82,6 +83,14 @@ def test_what_only_a_compiler_sees_is_found(case, tmp_path):
     done = subprocess.run([PROJECT / "scripts" / "lint_kernels", tmp_path / "hls"], capture_output=True, text=True)
     assert done.returncode == 1
     assert f"{tmp_path}/hls/{case.file}:{line_of(case, after)}: [{case.rule}]" in done.stdout, done.stdout
+
+
+def test_both_compilers_are_asked(tmp_path):
+    case = COMPILER_DEFECTS[0]
+    shutil.copytree(HLS, tmp_path / "hls")
+    (tmp_path / "hls" / case.file).write_text(change(case))
+    compilers = {finding.message.split(":")[0] for finding in kernel_lint.compile_all(tmp_path / "hls")}
+    assert compilers == {"g++", "clang++"}
 
 
 def test_every_rule_has_a_defect_that_it_finds():
