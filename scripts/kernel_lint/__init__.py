@@ -4,9 +4,10 @@
 """
 
 from . import code_rules, loop_rules, pragma_rules, text_rules, top_rules  # noqa: F401 (they register their rules)
-from .compilers import compile_all
+from .compilers import COMMANDS as COMPILERS
+from .compilers import compile_all, compile_file
 from .program import Program, load
 from .rules import SENTENCES, Finding, check
 from .tree import Unit
 
-__all__ = ["Finding", "Program", "SENTENCES", "Unit", "check", "compile_all", "load"]
+__all__ = ["COMPILERS", "Finding", "Program", "SENTENCES", "Unit", "check", "compile_all", "compile_file", "load"]

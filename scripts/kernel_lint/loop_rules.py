@@ -1,7 +1,7 @@
 """Rules for loops: each has a name, and one is either pipelined, or unrolled, or around others."""
 
 from .code_rules import is_constant
-from .program import calls_of
+from .program import STREAM_TYPE, calls_of
 from .rules import rule
 from .tree import FUNCTIONS, LOOPS
 
@@ -63,6 +63,15 @@ def pipeline_call(unit, program):
                 simple = function.is_constexpr and (not function.node.find(*LOOPS) or is_constant(call.node, program))
                 if not function.is_inlined and not simple:
                     yield call.node.line, f"{call.name} is called in a pipelined loop and does not begin with INLINE"
+
+
+@rule("helper-inline", "a function is a stage (it has streams or memory), or constexpr, or begins with INLINE")
+def helper_inline(unit, program):
+    for function in program.functions_of(unit):
+        parameters = function.parameters
+        is_stage = any(node.type.kind.name == "POINTER" or STREAM_TYPE.search(node.text) for node in parameters)
+        if not (is_stage or function.is_top or function.is_constexpr or function.is_inlined):
+            yield function.node.line, f"{function.name} has no streams and no INLINE: it would be a module of its own"
 
 
 @rule("unknown-call", "only functions of these sources are called")

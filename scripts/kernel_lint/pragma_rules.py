@@ -3,10 +3,13 @@
 import re
 
 from . import directives
-from .directives import COUNT, DECLARATION, FLAG, FUNCTION, IMPOSSIBLE_STORAGE, LOOP, NAME, NUMBER, PORT, TOP, VARIABLE
+from .code_rules import is_constexpr
+from .directives import COUNT, DECLARATION, FLAG, FUNCTION, IMPOSSIBLE_STORAGE, LOOP, NAME, NUMBER, TOP, VARIABLE
 from .program import STREAM_TYPE
 from .rules import rule
 from .tree import FUNCTIONS, RECORDS
+
+LARGE = 4096  # bytes: what does not fit registers
 
 
 def forms(unit):
@@ -168,6 +171,23 @@ def pragma_place(unit, program):
         fault = fault_of_place(pragma, form, options, program)
         if fault:
             yield pragma.line, f"{pragma.directive} {fault}"
+
+
+@rule("memory-storage", f"arrays beyond {LARGE} bytes are bound to a memory, and partitioned in all dimensions but one")
+def memory_storage(unit, program):
+    for node in unit.find("VAR_DECL"):
+        if node.type.get_size() <= LARGE or "[" not in node.type.spelling or is_constexpr(node):
+            continue
+        about = [(pragma, dict(options)) for pragma, _, options in forms(unit)
+                 if variables_at(pragma).get(dict(options).get("variable")) is node]
+        bound = [options for pragma, options in about if pragma.directive == "BIND_STORAGE"]
+        whole = {options.get("dim") for pragma, options in about
+                 if pragma.directive == "ARRAY_PARTITION" and options.get("type") == "complete"}
+        dimensions = node.type.spelling.count("[")
+        if not bound:
+            yield node.line, f"{node.name} has {node.type.get_size()} bytes and no BIND_STORAGE: say which memory it is"
+        elif len(whole & {str(n) for n in range(1, dimensions + 1)}) != dimensions - 1:
+            yield node.line, f"{node.name} has {dimensions} dimensions: all but the address of a memory are partitioned"
 
 
 @rule("uram-content", "a memory in URAM has no initial value: the device gives it none")

@@ -30,7 +30,6 @@ class Function:
         self.unit = unit
         self.name = node.name
         self.parameters = [child for child in node.children if child.kind == "PARM_DECL"]
-        self.constants = {child.name for child in node.children if child.kind == "TEMPLATE_NON_TYPE_PARAMETER"}
         head = node.text[:node.body.start - node.start]
         self.is_constexpr = re.search(r"\bconstexpr\b", head) is not None
         self.is_inlined = any(p.directive == "INLINE" and p.owner is node and not p.options for p in unit.pragmas)

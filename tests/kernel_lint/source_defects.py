@@ -82,6 +82,9 @@ PRAGMA_DEFECTS = [
     pragma("pragma-place", "\n" + SIZES_DEPTH + "  read_frames(", "\n  read_frames(", RAW),
     pragma("pragma-place", "  const uint32_t row_count = rows_of(bins);\n" + STORAGE,
            STORAGE + "  const uint32_t row_count = rows_of(bins);\n", "sum_missing.hpp", STORAGE),
+    pragma("memory-storage", "", PARTITION, "sum_missing.hpp", MEMORY),
+    pragma("memory-storage", "", STORAGE, "sum_missing.hpp", MEMORY),
+    pragma("memory-storage", PARTITION.replace("dim = 2", "dim = 3") + PARTITION, PARTITION, "sum_missing.hpp", MEMORY),
     pragma("uram-content", MEMORY.replace(";", " = {};"), MEMORY, "sum_missing.hpp"),
     pragma("pragma-twice", PIPELINE + PIPELINE, PIPELINE),
     pragma("pragma-twice", PARTITION + PARTITION, PARTITION, "sum_missing.hpp"),
@@ -152,6 +155,8 @@ LOOP_DEFECTS = [
     Case("pipeline-call", "shares.hpp", "BankShare share_of_bank(const Footprint& share, uint32_t bank) {\n"
          "#pragma HLS INLINE\n", "BankShare share_of_bank(const Footprint& share, uint32_t bank) {\n",
          "share_of_bank(share, bank)", "sum_missing.hpp"),
+    Case("helper-inline", "write_memory.hpp", "uint32_t invalid_pixels) {\n#pragma HLS INLINE\n",
+         "uint32_t invalid_pixels) {\n", "inline SumBeat make_header"),
     Case("unroll-bound", "split_windows.hpp", COPY, COPY.replace("i < kSize", "i < bytes_left"), "  for (uint32_t i"),
     Case("unroll-bound", "split_windows.hpp", COPY, COPY.replace("i = 0", "i = part"), "  for (uint32_t i"),
     Case("unroll-bound", "split_windows.hpp", COPY, COPY.replace("i < kSize", "i < kSize && i < part"),

@@ -75,26 +75,33 @@ def test_a_harmless_change_passes(case, program):
     assert not found, "\n".join(map(str, found))
 
 
-@pytest.mark.parametrize("case", COMPILER_DEFECTS, ids=names_of(COMPILER_DEFECTS))
-def test_what_only_a_compiler_sees_is_found(case, tmp_path):
-    after = change(case)
-    shutil.copytree(HLS, tmp_path / "hls")
-    (tmp_path / "hls" / case.file).write_text(after)
-    done = subprocess.run([PROJECT / "scripts" / "lint_kernels", tmp_path / "hls"], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert f"{tmp_path}/hls/{case.file}:{line_of(case, after)}: [{case.rule}]" in done.stdout, done.stdout
-
-
-def test_both_compilers_are_asked(tmp_path):
-    case = COMPILER_DEFECTS[0]
+def folder_with(case, tmp_path):
     shutil.copytree(HLS, tmp_path / "hls")
     (tmp_path / "hls" / case.file).write_text(change(case))
-    compilers = {finding.message.split(":")[0] for finding in kernel_lint.compile_all(tmp_path / "hls")}
-    assert compilers == {"g++", "clang++"}
+    return tmp_path / "hls"
+
+
+@pytest.mark.parametrize("compilers,top,case", COMPILER_DEFECTS, ids=names_of([row[-1] for row in COMPILER_DEFECTS]))
+def test_what_only_a_compiler_sees_is_found(compilers, top, case, tmp_path):
+    folder = folder_with(case, tmp_path)
+    for compiler in compilers.split():
+        found = [(f.file, f.line, f.rule) for f in kernel_lint.compile_file(folder / top, compiler)]
+        assert (case.file, line_of(case, change(case)), case.rule) in found, compiler
+
+
+def test_the_program_prints_file_line_and_rule_and_fails(tmp_path):
+    case = COMPILER_DEFECTS[0][-1]
+    folder = folder_with(case, tmp_path)
+    (folder / "depths.hpp").write_text("#pragma once\n" + text_of("depths.hpp"))
+    done = subprocess.run([PROJECT / "scripts" / "lint_kernels", folder], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"{folder}/depths.hpp:1: [first-comment] " in done.stdout
+    for compiler in kernel_lint.COMPILERS:
+        assert f"{folder}/{case.file}:{line_of(case, change(case))}: [compiler] {compiler}: " in done.stdout
 
 
 def test_every_rule_has_a_defect_that_it_finds():
-    planted = {case.rule for case in DEFECTS + COMPILER_DEFECTS}
+    planted = {case.rule for case in DEFECTS} | {case.rule for _, _, case in COMPILER_DEFECTS}
     assert planted == set(kernel_lint.SENTENCES)
 
 

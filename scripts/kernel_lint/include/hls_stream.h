@@ -1,5 +1,5 @@
-// What a kernel may use of the vendor's <hls_stream.h>: blocking reads and writes, so that what a kernel computes does
-// not depend on time. Declarations only: the lint compiles kernels and never links them.
+// What a kernel may use of the vendor's <hls_stream.h>: blocking reads and writes, so that what a kernel
+// computes does not depend on time. Declarations only: the lint compiles kernels and never links them.
 #pragma once
 
 namespace hls {
