@@ -165,14 +165,13 @@ def recursion(unit, program):
                     yield call.node.line, f"{call.name} is recursive: its value must be a constexpr here"
 
 
-def for_parts(loop):
-    """Condition and step of a loop, as text."""
-    text = loop.text[:loop.body.start - loop.start]
-    inner = text[text.index("(") + 1:text.rindex(")")]
-    if loop.kind != "FOR_STMT":
-        return inner, ""
-    parts = inner.split(";")
-    return parts[1].strip(), parts[2].strip()
+def condition_and_step(loop):
+    """As text; a loop without the one or the other has "" for it."""
+    body = loop.body
+    around = loop.text[body.end - loop.start:] if loop.kind == "DO_STMT" else loop.text[:body.start - loop.start]
+    inner = around[around.find("(") + 1:around.rfind(")")].split(";")
+    condition, step = inner[1:] if loop.kind == "FOR_STMT" and len(inner) == 3 else (inner[0], "")
+    return condition.strip(), step.strip()
 
 
 def changes(name, text):
@@ -185,10 +184,7 @@ def changes(name, text):
 @rule("endless-loop", "every loop can end")
 def endless_loop(unit, program):
     for loop in unit.find(*LOOPS - {"CXX_FOR_RANGE_STMT"}):
-        if loop.kind == "DO_STMT":
-            condition, step = re.search(r"\bwhile\s*\(([^{}]*)\)$", loop.text)[1], ""
-        else:
-            condition, step = for_parts(loop)
+        condition, step = condition_and_step(loop)
         body = loop.body.text + ";" + step
         if any(node.inside(LOOPS) is loop for node in loop.body.find("BREAK_STMT")) or \
                 any(loop.body.find("RETURN_STMT")) or re.search(r"\.\s*read\s*\(", condition):

@@ -63,13 +63,9 @@ class Program:
         return list(seen.values())
 
     def constants(self, unit):
-        """Names of the constants of namespaces that the unit sees, with their declarations."""
-        found = {}
-        for other in self.visible_units(unit):
-            for node in other.find("VAR_DECL"):
-                if CONSTANT.fullmatch(node.name) and not node.inside(FUNCTIONS):
-                    found[node.name] = (other, node)
-        return found
+        """Names of the constants of namespaces that the unit sees."""
+        return {node.name for other in self.visible_units(unit) for node in other.find("VAR_DECL")
+                if CONSTANT.fullmatch(node.name) and not node.inside(FUNCTIONS)}
 
     def reachable(self, names):
         """Functions of these names and all that they call."""
@@ -97,9 +93,6 @@ class Program:
         return uses
 
 
-def load(folder, changed=None):
-    """The sources of a folder; `changed` maps names of files to other texts."""
-    folder = pathlib.Path(folder)
-    changed = changed or {}
-    names = {path.name for path in folder.glob("*.[ch]pp")} | set(changed)
-    return Program([Unit(folder / name, changed) for name in sorted(names)])
+def load(folder):
+    """The sources of a folder."""
+    return Program([Unit(path) for path in sorted(pathlib.Path(folder).glob("*.[ch]pp"))])

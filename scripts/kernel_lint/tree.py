@@ -49,7 +49,8 @@ class Node:
         is_call = first.start == self.start and self.text[len(first.text):].lstrip().startswith("(")
         if not is_call or first.kind in ("TYPE_REF", "TEMPLATE_REF"):
             return ""
-        return re.search(r"(\w+)\s*(?:<.*>)?\s*$", first.text, re.S)[1]
+        name = re.search(r"(\w+)\s*(?:<.*>)?\s*$", first.text, re.S)
+        return name[1] if name else first.text
 
     @property
     def type(self):
@@ -98,9 +99,6 @@ class Pragma:
         self.owner = self.scope.parent if self.scope else None
         self.before = [node for node in self.scope.children if node.start < offset] if self.scope else []
 
-    def value(self, key):
-        return next((value for name, value in self.options if name == key), None)
-
     @property
     def in_loop(self):
         return self.owner is not None and self.owner.kind in LOOPS
@@ -137,7 +135,7 @@ class Unit:
         self.diagnostics = [(d.location.file.name if d.location.file else "", d.location.line, d.spelling)
                             for d in parsed.diagnostics if d.severity >= cindex.Diagnostic.Warning]
         roots = [Node(cursor, None, self.code) for cursor in parsed.cursor.get_children()
-                      if cursor.location.file and cursor.location.file.name == str(path)]
+                 if cursor.location.file and cursor.location.file.name == str(path)]
         self.nodes = [node for root in roots for node in root.nodes]
         self.by_kind = {}
         for node in self.nodes:
@@ -146,7 +144,7 @@ class Unit:
         self.pragmas = self.find_pragmas()
 
     def find_pragmas(self):
-        scopes = list(self.find("COMPOUND_STMT"))
+        scopes = self.find("COMPOUND_STMT")
         found = []
         offset = 0
         for number, line in enumerate(self.code.split("\n"), 1):
