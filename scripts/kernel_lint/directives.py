@@ -13,6 +13,11 @@ PORT = "an argument of the function, or return"
 NAME = "a name"
 FLAG = "no value"
 
+
+def said(takes):
+    return f"one of {', '.join(sorted(takes))}" if isinstance(takes, set) else takes
+
+
 # Where a pragma stands: on the first lines of the braces of a loop, of a function, of a top; after a declaration.
 LOOP, FUNCTION, TOP, DECLARATION = "loop", "function", "top", "declaration"
 
@@ -57,11 +62,11 @@ FORMS = {
 }
 
 MODES = {"m_axi": "mode", "s_axilite": "mode"}
+TRANSFERS = ("depth", "latency", "num_read_outstanding", "num_write_outstanding", "max_read_burst_length",
+             "max_write_burst_length", "max_widen_bitwidth")
 INTERFACES = {
-    "m_axi": Form(
-        (TOP,), {"mode": {"m_axi"}, "port": PORT, "bundle": NAME, "offset": {"slave"}},
-        {name: COUNT for name in ("depth", "latency", "num_read_outstanding", "num_write_outstanding",
-                                  "max_read_burst_length", "max_write_burst_length", "max_widen_bitwidth")}, MODES),
+    "m_axi": Form((TOP,), {"mode": {"m_axi"}, "port": PORT, "bundle": NAME},
+                  {"offset": {"slave"}, **{name: COUNT for name in TRANSFERS}}, MODES),
     "s_axilite": Form((TOP,), {"mode": {"s_axilite"}, "port": PORT}, {"bundle": NAME}, MODES),
 }
 

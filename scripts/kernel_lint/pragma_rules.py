@@ -53,7 +53,7 @@ def fault_of_value(value, takes, pragma, unit, program):
     if value is None or value == "":
         return "needs a value"
     if isinstance(takes, set):
-        return None if value in takes else f"{value} is none of {', '.join(sorted(takes))}"
+        return None if value in takes else f"{value} is not {directives.said(takes)}"
     if takes is NAME:
         return None if re.fullmatch(r"[a-zA-Z_]\w*", value) else f"{value} is no name"
     if takes in (COUNT, NUMBER):
@@ -85,7 +85,7 @@ def pragma_option(unit, program):
                 yield pragma.line, f"{name} is given {names.count(name)} times"
         for name in form.required:
             if name not in names:
-                yield pragma.line, f"{pragma.directive} needs {name}, {form.required[name]}"
+                yield pragma.line, f"{pragma.directive} needs {name}: {directives.said(form.required[name])}"
         values = dict(options)
         if pragma.directive in ("ARRAY_PARTITION", "ARRAY_RESHAPE"):
             if (values.get("type") == "complete") == ("factor" in values):

@@ -33,7 +33,7 @@ HARMLESS = [
          BEAT + "#pragma HLS ARRAY_PARTITION variable = beat.byte type = cyclic factor = kBytes dim = 1\n"),
     Case("pragma-option", "sum_missing.hpp", STORAGE, STORAGE.replace("impl = uram", "impl = bram latency = 2")),
     Case("pragma-option", "sum_missing.hpp", DEPENDENCE, "#pragma HLS DEPENDENCE variable=sums inter WAR false\n"),
-    Case("pragma-option", RAW, TABLE1, TABLE1.replace("\n", " num_read_outstanding = 32\n")),
+    Case("pragma-option", RAW, TABLE1, TABLE1.replace("\n", " offset = slave num_read_outstanding = 32\n")),
     Case("port-interface", RAW, TABLE1, TABLE1 + "#pragma HLS INTERFACE s_axilite port = table1\n"),
     Case("port-burst", RAW, TABLE1, TABLE1.replace("= 64", "= 128")),
     Case("stream-depth", RAW, SIZES + SIZES_DEPTH, SIZES + "\n" + SIZES_DEPTH.replace("kFramesDepth", "kRowsDepth")),

@@ -7,7 +7,7 @@ PIPELINE = "#pragma HLS PIPELINE II = 1\n"
 SIZES = '  hls::stream<uint32_t> sizes("sizes");\n'
 SIZES_DEPTH = "#pragma HLS STREAM variable = sizes depth = kFramesDepth\n"
 BINS = "#pragma HLS INTERFACE s_axilite port = bins\n"
-TABLE1 = "#pragma HLS INTERFACE m_axi port = table1 bundle = table1 offset = slave max_read_burst_length = 64\n"
+TABLE1 = "#pragma HLS INTERFACE m_axi port = table1 bundle = table1 depth = 256 max_read_burst_length = 64\n"
 RETURN = "#pragma HLS INTERFACE s_axilite port = return\n"
 DATAFLOW = "#pragma HLS DATAFLOW\n"
 LIST = "  list_rejected(rejected, frame_count, shares);\n"
@@ -47,7 +47,7 @@ PRAGMA_DEFECTS = [
     pragma("pragma-option", DEPENDENCE.replace(" dependent = true", ""), DEPENDENCE, "sum_missing.hpp"),
     pragma("pragma-option", DEPENDENCE.replace("inter", "intra"), DEPENDENCE, "sum_missing.hpp"),
     pragma("pragma-option", TABLE1.replace("bundle = table1 ", ""), TABLE1, RAW),
-    pragma("pragma-option", TABLE1.replace("offset = slave ", ""), TABLE1, RAW),
+    pragma("pragma-option", TABLE1.replace("max_read", "longest_read"), TABLE1, RAW),
     pragma("pragma-option", BINS.replace("bins", "bins max_read_burst_length = 64"), BINS, RAW),
     pragma("pragma-value", "#pragma HLS PIPELINE II = 0\n"),
     pragma("pragma-value", "#pragma HLS PIPELINE II = word\n"),
@@ -60,6 +60,7 @@ PRAGMA_DEFECTS = [
     pragma("pragma-value", PARTITION.replace("dim = 2", "dim = 4"), PARTITION, "sum_missing.hpp"),
     pragma("pragma-value", DEPENDENCE.replace("RAW", "RAR"), DEPENDENCE, "sum_missing.hpp"),
     pragma("pragma-value", TABLE1.replace("= 64", "= long"), TABLE1, RAW),
+    pragma("pragma-value", TABLE1.replace("\n", " offset = off\n"), TABLE1, RAW),
     pragma("pragma-variable", STORAGE.replace("= sums", "= sum"), STORAGE, "sum_missing.hpp"),
     pragma("pragma-variable", SIZES_DEPTH.replace("= sizes", "= size"), SIZES_DEPTH, RAW),
     pragma("pragma-variable", DEPENDENCE.replace("= sums", "= recent.row"), DEPENDENCE, "sum_missing.hpp"),
