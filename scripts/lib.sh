@@ -11,7 +11,7 @@ build_packages=(
   libplplot-dev plplot-driver-cairo fonts-dejavu-core
 )
 test_packages=(
-  libgtest-dev libgmock-dev clang-format
+  libgtest-dev libgmock-dev clang-format clang python3-clang
   python3 python3-pytest python3-numpy python3-scipy python3-h5py
   python3-pyfai python3-fabio python3-silx python3-hdf5plugin bitshuffle hdf5-filter-plugin
 )
