@@ -1,3 +1,5 @@
+#include <hls/add_differences.hpp>
+
 #include "stages.hpp"
 
 namespace decoder_test {
@@ -71,6 +73,8 @@ TYPED_TEST(AddDifferences, AddsJustWhereCodesStart) {
     const auto any = static_cast<uint32_t>(random());
     const uint32_t mask = kBytes == 8 ? i & 0xFF : any & static_cast<uint32_t>((uint64_t{1} << kBytes) - 1);
     auto word = word_of<kBytes>(mask, i + 1 == 3000);
+    word.cut = ~mask;  // passed on, as is the count
+    word.count = static_cast<uint8_t>(i % (kBytes + 1));
     for (int k = 0; k < kBytes; ++k) {
       if ((mask >> k & 1) != 0) word.delta[k] = static_cast<int>(random() % 20001) - 10000;
     }
@@ -89,6 +93,7 @@ TYPED_TEST(AddDifferences, CarriesThePixelFromEveryByteToEveryByteOfTheNextWord)
       second.delta[to] = -to - 1;
       const std::vector<Codes<kBytes>> words = {first, word_of<kBytes>(0, false), second};
       expect_running_sum(words, add_up(words, 1));
+      ASSERT_FALSE(this->HasFailure()) << "from byte " << from << " to byte " << to;
     }
   }
 }
@@ -125,6 +130,7 @@ TYPED_TEST(AddDifferences, TellsTheLastPixelInRangeFromTheFirstOutside) {
           if (in_second_word) words.push_back(second);
           const auto got = add_up(words, 1);
           expect_running_sum(words, got);
+          ASSERT_FALSE(this->HasFailure()) << edge << " + " << beyond << " at " << at;
           const bool fits = edge + beyond >= INT32_MIN && edge + beyond <= INT32_MAX;
           ASSERT_EQ(got.back().out_of_range, fits ? 0 : uint32_t{1} << at)
               << edge << " + " << beyond << " at " << at;

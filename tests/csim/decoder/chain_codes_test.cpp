@@ -1,7 +1,7 @@
 // Good frames through all stages of the byte-offset decoder.
 #include <iterator>
 
-#include "stages.hpp"
+#include "chain.hpp"
 
 namespace decoder_test {
 namespace {

@@ -1,5 +1,5 @@
 // Bad frames through all stages: each status, its exact place, and good frames before and after.
-#include "stages.hpp"
+#include "chain.hpp"
 
 namespace decoder_test {
 namespace {

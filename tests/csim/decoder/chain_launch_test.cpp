@@ -1,6 +1,6 @@
 // The stages as a dataflow: a thread each, streams bounded.
+#include "chain.hpp"
 #include "random_frames.hpp"
-#include "stages.hpp"
 
 namespace decoder_test {
 namespace {

@@ -1,8 +1,8 @@
 // Random frames through all stages, against the serial decoder.
 #include <array>
 
+#include "chain.hpp"
 #include "random_frames.hpp"
-#include "stages.hpp"
 
 namespace decoder_test {
 namespace {

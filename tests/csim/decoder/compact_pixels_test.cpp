@@ -1,3 +1,5 @@
+#include <hls/compact_pixels.hpp>
+
 #include <bit>
 
 #include "stages.hpp"

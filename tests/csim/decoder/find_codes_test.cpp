@@ -1,3 +1,5 @@
+#include <hls/find_codes.hpp>
+
 #include <algorithm>
 
 #include "stages.hpp"

@@ -1,3 +1,5 @@
+#include <hls/split_windows.hpp>
+
 #include <numeric>
 
 #include "stages.hpp"
