@@ -33,7 +33,7 @@ each_lane:
     const uint8_t byte = beat.byte[(part * kWidth + lane) % kBeatBytes];
     const uint32_t at16 = 2 * (part * kWidth + lane) % kBeatBytes;
     const uint16_t half = static_cast<uint16_t>(beat.byte[at16] | beat.byte[at16 + 1] << 8);
-    const uint32_t at32 = 4 * lane;
+    const uint32_t at32 = 4 * (part * kWidth + lane) % kBeatBytes;
     const uint32_t whole =
         static_cast<uint32_t>(beat.byte[at32]) | static_cast<uint32_t>(beat.byte[at32 + 1]) << 8 |
         static_cast<uint32_t>(beat.byte[at32 + 2]) << 16 | static_cast<uint32_t>(beat.byte[at32 + 3]) << 24;
