@@ -214,7 +214,8 @@ UnitProcess* Card::unit_at(uint64_t address, size_t size) {
   for (const auto& process : units_) {
     if (process->has_register(address, size)) return process.get();
   }
-  if (!units_.empty()) journal_.error(kNobody, "no compute unit has registers at {:#x}, {} bytes", address, size);
+  if (!units_.empty())
+    journal_.error(kNobody, "no compute unit has registers at {:#x}, {} bytes", address, size);
   return nullptr;
 }
 

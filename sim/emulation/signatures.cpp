@@ -23,7 +23,7 @@ std::string c_declarations(const std::string& text, const std::filesystem::path&
 
 Argument parse_argument(const std::string& text, const std::string& kernel,
                         const std::filesystem::path& header) {
-  static const std::regex kArgument(R"((?:const\s+)?([\w:]+)\s*(\*?)\s*(\w+))");
+  static const std::regex kArgument(R"((?:const\s+)?([\w:]+)(?:\s*(\*)\s*|\s+)(\w+))");
   std::smatch parts;
   const std::string trimmed = trim(text);
   if (!std::regex_match(trimmed, parts, kArgument)) {

@@ -96,8 +96,8 @@ bool UnitProcess::write_registers(uint64_t address, const std::string& bytes) {
 std::string UnitProcess::read_registers(uint64_t address, size_t size) {
   uint32_t control = kStart;
   if (state() == State::kIdle) {
-    // A card clears done when it is read. Here it stays until the next start: after a load XRT keeps the thread that
-    // polled for the runs before, and it must not take the news from the new one.
+    // A card clears done when it is read. Here it stays until the next start: after a load XRT keeps the
+    // thread that polled for the runs before, and it must not take the news from the new one.
     control = kIdle | (done_ ? kDone : 0);
   }
   std::memcpy(registers_.data(), &control, sizeof(control));
