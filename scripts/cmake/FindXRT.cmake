@@ -29,7 +29,7 @@ if(XRT_FOUND)
   cmake_path(GET XRT_LIBRARY_DIR PARENT_PATH XRT_ROOT)
   if(NOT TARGET XRT::coreutil)
     find_package(Threads REQUIRED)
-    add_library(XRT::coreutil UNKNOWN IMPORTED)
+    add_library(XRT::coreutil UNKNOWN IMPORTED GLOBAL)
     set_target_properties(XRT::coreutil PROPERTIES IMPORTED_LOCATION "${XRT_COREUTIL_LIBRARY}"
                                                    INTERFACE_INCLUDE_DIRECTORIES "${XRT_INCLUDE_DIR}"
                                                    INTERFACE_LINK_LIBRARIES Threads::Threads)

@@ -13,8 +13,6 @@
 namespace annulus_sim {
 namespace {
 
-constexpr char kNobody[] = "card";
-
 template <typename Message>
 Message parse(const Call& call) {
   Message message;
@@ -42,15 +40,15 @@ Card::Card(DriverLink& driver, const Settings& settings, const Journal& journal)
     : driver_(driver), settings_(settings), journal_(journal) {}
 
 void Card::serve() {
-  journal_.note(kNobody, "opened");
+  journal_.note(Journal::kCard, "opened");
   while (const std::optional<Call> call = driver_.next()) {
     watch_units();
     if (!answer(*call)) {
-      journal_.note(kNobody, "closed");
+      journal_.note(Journal::kCard, "closed");
       return;
     }
   }
-  journal_.note(kNobody, "the host program is gone");
+  journal_.note(Journal::kCard, "the host program is gone");
 }
 
 bool Card::answer(const Call& call) {
@@ -71,14 +69,14 @@ bool Card::answer(const Call& call) {
     case CallNumber::kAllocate: {
       const auto request = parse<wire::Allocate>(call);
       if (memory_) memory_->allocate({request.address(), request.size()});
-      journal_.note(kNobody, "allocate {:#x}, {} bytes", request.address(), request.size());
+      journal_.note(Journal::kCard, "allocate {:#x}, {} bytes", request.address(), request.size());
       driver_.answer(done(true));
       return true;
     }
     case CallNumber::kFree: {
       const auto request = parse<wire::Free>(call);
       if (memory_) memory_->free(request.address());
-      journal_.note(kNobody, "free {:#x}", request.address());
+      journal_.note(Journal::kCard, "free {:#x}", request.address());
       driver_.answer(done(true));
       return true;
     }
@@ -147,7 +145,7 @@ bool Card::load(const std::string& metadata_file, const std::string& library,
   if (settings_.faults.every_time) runs_ = 0;
   const uint64_t bad_load = settings_.faults.die_on_load;
   if (bad_load != 0 && (loads_ == bad_load || (settings_.faults.every_time && loads_ > bad_load))) {
-    journal_.error(kNobody, "lost in load {}, as its settings ask", loads_);
+    journal_.error(Journal::kCard, "lost in load {}, as its settings ask", loads_);
     lose();
     return false;
   }
@@ -162,7 +160,7 @@ bool Card::load(const std::string& metadata_file, const std::string& library,
     }
     start_units(library);
   } catch (const std::exception& error) {
-    journal_.error(kNobody, "{}", error.what());
+    journal_.error(Journal::kCard, "{}", error.what());
     lose();
     return false;
   }
@@ -175,7 +173,7 @@ void Card::start_units(const std::string& library) {
         std::make_unique<UnitProcess>(design_, unit, library, memory_->file(), driver_.socket(), journal_));
   }
   for (const auto& process : units_) process->await_ready();
-  journal_.note(kNobody, "loaded {} compute units for {}", units_.size(), design_.card);
+  journal_.note(Journal::kCard, "loaded {} compute units for {}", units_.size(), design_.card);
 }
 
 void Card::upload(uint64_t address, const std::string& bytes) {
@@ -185,12 +183,12 @@ void Card::upload(uint64_t address, const std::string& bytes) {
     if (target.size() == bytes.size()) {
       std::memcpy(target.data(), bytes.data(), bytes.size());
     } else {
-      journal_.error(kNobody, "the host wrote {} bytes to {:#x}, which are not within a buffer", bytes.size(),
-                     address);
+      journal_.error(Journal::kCard, "the host wrote {} bytes to {:#x}, which are not within a buffer",
+                     bytes.size(), address);
     }
   }
   wait_out(start, settings_.times.upload_ms, settings_.times.upload_ms_per_mib, bytes.size());
-  journal_.note(kNobody, "upload to {:#x}, {} bytes", address, bytes.size());
+  journal_.note(Journal::kCard, "upload to {:#x}, {} bytes", address, bytes.size());
 }
 
 std::string Card::download(uint64_t address, uint64_t size) {
@@ -200,13 +198,13 @@ std::string Card::download(uint64_t address, uint64_t size) {
     const std::span<char> source = memory_->bytes(address, size);
     bytes.assign(source.begin(), source.end());
     if (source.size() != size) {
-      journal_.error(kNobody, "the host read {} bytes from {:#x}, which are not within a buffer", size,
+      journal_.error(Journal::kCard, "the host read {} bytes from {:#x}, which are not within a buffer", size,
                      address);
     }
   }
   bytes.resize(size, '\xff');
   wait_out(start, settings_.times.download_ms, settings_.times.download_ms_per_mib, size);
-  journal_.note(kNobody, "download from {:#x}, {} bytes", address, size);
+  journal_.note(Journal::kCard, "download from {:#x}, {} bytes", address, size);
   return bytes;
 }
 
@@ -215,7 +213,7 @@ UnitProcess* Card::unit_at(uint64_t address, size_t size) {
     if (process->has_register(address, size)) return process.get();
   }
   if (!units_.empty())
-    journal_.error(kNobody, "no compute unit has registers at {:#x}, {} bytes", address, size);
+    journal_.error(Journal::kCard, "no compute unit has registers at {:#x}, {} bytes", address, size);
   return nullptr;
 }
 
@@ -268,7 +266,8 @@ void Card::watch_units() {
 }
 
 void Card::lose() {
-  journal_.error(kNobody, "lost; its registers and memory read as all ones until an xclbin is loaded again");
+  journal_.error(Journal::kCard,
+                 "lost; its registers and memory read as all ones until an xclbin is loaded again");
   units_.clear();
   lost_ = true;
 }

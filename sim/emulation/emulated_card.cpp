@@ -1,5 +1,5 @@
 // annulus_emulated_card: the device process of XRT's software emulation, which XRT starts when a host program
-// loads an xclbin. --check only reads the settings.
+// loads an xclbin. --check only reads the settings and opens the log.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   try {
     if (only_check) {
       read_settings(variable("ANNULUS_EMULATION_SETTINGS"));
+      Journal(variable("ANNULUS_EMULATION_LOG"));
     } else {
       serve();
     }

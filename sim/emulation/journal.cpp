@@ -31,7 +31,7 @@ void Journal::write_line(const std::string& who, const std::string& text) const 
 
 void Journal::write_error(const std::string& who, const std::string& text) const {
   if (file_ >= 0) write_line(who, "error: " + text);
-  write_whole(STDERR_FILENO, fmt::format("emulated card: {}: {}\n", who, text));
+  write_whole(STDERR_FILENO, fmt::format("emulated card{}: {}\n", who == kCard ? "" : ", " + who, text));
 }
 
 }  // namespace annulus_sim

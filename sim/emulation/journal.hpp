@@ -11,6 +11,8 @@ namespace annulus_sim {
 
 class Journal {
  public:
+  static constexpr char kCard[] = "card";  // who, where it is not one compute unit
+
   explicit Journal(const std::string& file);  // appends; no file: errors only
 
   template <typename... T>

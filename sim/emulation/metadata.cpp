@@ -78,7 +78,9 @@ ComputeUnit unit_from(pugi::xml_node instance, const CardDesign& design, size_t 
                    .base = instance.child("addrRemap").attribute("base").as_ullong(),
                    .banks = std::vector<int>(design.kernels[kernel].arguments.size(), kNoBank)};
   for (pugi::xml_node connection : instance.children("memoryConnection")) {
-    const auto bank = std::ranges::find(design.banks, connection.attribute("memory").value(), &Bank::tag);
+    const std::string tag = connection.attribute("memory").value();
+    const auto bank = std::ranges::find(design.banks, tag, &Bank::tag);
+    if (bank == design.banks.end()) throw std::runtime_error(fmt::format("{}: no memory {}", unit.name, tag));
     unit.banks.at(connection.attribute("arg").as_uint()) = static_cast<int>(bank - design.banks.begin());
   }
   return unit;
