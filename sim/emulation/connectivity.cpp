@@ -74,10 +74,10 @@ class ConnectivityReader {
   }
 
   void connect(const std::string& value) {
-    static const std::regex kPlace(R"((\w+)\.(\w+):(\w+\[\d+\]))");
+    static const std::regex kPlace(R"((\w+)\.(\w+):(\w+\[\d+)(?::\d+)?\])");
     std::smatch parts;
     if (!std::regex_match(value, parts, kPlace)) {
-      fail(fmt::format("'{}' must be unit.argument:TAG[number], one bank for each argument", value));
+      fail(fmt::format("'{}' must be unit.argument:KIND[number]", value));
     }
     const auto unit = std::ranges::find(design_.units, parts[1], &ComputeUnit::name);
     if (unit == design_.units.end()) fail(fmt::format("there is no compute unit '{}'", parts[1].str()));
@@ -86,9 +86,9 @@ class ConnectivityReader {
     if (argument == arguments.end() || !argument->is_pointer()) {
       fail(fmt::format("'{}' has no memory argument '{}'", parts[1].str(), parts[2].str()));
     }
-    const auto bank = std::ranges::find(design_.banks, parts[3], &Bank::tag);
-    if (bank == design_.banks.end())
-      fail(fmt::format("the card '{}' has no bank {}", design_.card, parts[3].str()));
+    const std::string tag = parts[3].str() + "]";
+    const auto bank = std::ranges::find(design_.banks, tag, &Bank::tag);
+    if (bank == design_.banks.end()) fail(fmt::format("the card '{}' has no bank {}", design_.card, tag));
     unit->banks[static_cast<size_t>(argument - arguments.begin())] =
         static_cast<int>(bank - design_.banks.begin());
   }
@@ -99,7 +99,7 @@ class ConnectivityReader {
       for (size_t i = 0; i < arguments.size(); ++i) {
         if (arguments[i].is_pointer() && unit.banks[i] == kNoBank) {
           throw std::runtime_error(
-              fmt::format("{}: the argument '{}' of {} has no bank; add a line sp={}.{}:TAG[number]", file_,
+              fmt::format("{}: the argument '{}' of {} has no bank; add a line sp={}.{}:KIND[number]", file_,
                           arguments[i].name, unit.name, unit.name, arguments[i].name));
         }
       }
@@ -120,13 +120,12 @@ CardDesign read_card(const std::filesystem::path& json) {
   CardDesign design;
   try {
     const nlohmann::json text = nlohmann::json::parse(read_text(json));
-    design.card = text.at("card");
-    uint64_t base = 0;
-    for (const nlohmann::json& group : text.at("banks")) {
-      const uint64_t size = group.at("size_mib").get<uint64_t>() << 20;
-      for (int i = 0; i < group.at("count").get<int>(); ++i, base += size) {
-        design.banks.push_back({fmt::format("{}[{}]", group.at("tag").get<std::string>(), i), base, size});
-      }
+    design.card = text.at("name");
+    const nlohmann::json& memory = text.at("memory");
+    const uint64_t size = memory.at("bytes_per_bank");
+    for (uint64_t i = 0; i < memory.at("banks").get<uint64_t>(); ++i) {
+      design.banks.push_back(
+          {fmt::format("{}[{}]", memory.at("kind").get<std::string>(), i), i * size, size});
     }
   } catch (const nlohmann::json::exception& error) {
     throw std::runtime_error(fmt::format("{}: {}", json.string(), error.what()));

@@ -1,5 +1,6 @@
 """annulus_pack_xclbin describes what the header and the connectivity file say, and refuses what does not fit."""
 
+import json
 import os
 import pathlib
 import re
@@ -17,13 +18,13 @@ CONNECTIVITY = (HERE / "connectivity.cfg").read_text()
 
 @pytest.fixture
 def pack(tmp_path):
-    def run(header=HEADER, connectivity=CONNECTIVITY, library=LIBRARY):
+    def run(header=HEADER, connectivity=CONNECTIVITY, library=LIBRARY, card="emulation"):
         (tmp_path / "kernels.hpp").write_text(header)
         (tmp_path / "connectivity.cfg").write_text(connectivity)
         output = tmp_path / "made.xclbin"
         done = subprocess.run([BUILD / "bin" / "annulus_pack_xclbin", "--header", tmp_path / "kernels.hpp", "--library",
-                               library, "--card", PROJECT / "platform" / "emulation" / "card.json", "--connectivity",
-                               tmp_path / "connectivity.cfg", "--output", output],
+                               library, "--card", PROJECT / "platform" / card / "card.json", "--connectivity",
+                               tmp_path / "connectivity.cfg", "--output", output, "--emconfig", tmp_path / "emconfig.json"],
                               capture_output=True, text=True, check=False)
         return done, output.read_bytes() if output.exists() else b""
 
@@ -42,10 +43,26 @@ def test_arguments_have_the_registers_that_vitis_hls_would_give_them(pack):
                        ("g", 0x4C), ("h", 0x58), ("frame_count", 0x64)]
 
 
+@pytest.mark.parametrize("path", sorted((PROJECT / "platform").glob("*/*.cfg")), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_card_can_be_emulated(pack, path):
+    done, written = pack(header=(PROJECT / "hls" / "kernels.hpp").read_text(), connectivity=path.read_text(),
+                         library=BUILD / "sim" / "emulation" / "xclbin_annulus_kernels.so", card=path.parent.name)
+    assert done.returncode == 0, done.stderr
+    units = re.findall(r'<instance name="(\w+)"', written.decode("latin-1"))
+    counts = json.loads((path.parent / "card.json").read_text())["compute_units"]
+    kernels = counts if path.stem == "connectivity" else [path.stem]
+    assert units == [f"{kernel}_{number + 1}" for kernel in kernels for number in range(counts[kernel])]
+
+
+def test_of_a_range_of_banks_the_first_is_taken(pack):
+    assert pack(connectivity=CONNECTIVITY.replace("HBM[31]", "HBM[20:23]"))[1] == pack(
+        connectivity=CONNECTIVITY.replace("HBM[31]", "HBM[20]"))[1]
+
+
 @pytest.mark.parametrize("old, new, message", [
     ("sp=first_echo.values:HBM[31]\n", "", "the argument 'values' of first_echo has no bank; add a line sp="),
     ("HBM[31]", "HBM[32]", "line 12: the card 'annulus_emulation' has no bank HBM[32]"),
-    ("HBM[31]", "HBM[0:3]", "line 12: 'first_echo.values:HBM[0:3]' must be unit.argument:TAG[number]"),
+    ("HBM[31]", "HBM31", "line 12: 'first_echo.values:HBM31' must be unit.argument:KIND[number]"),
     ("add_vectors_1.left", "add_vectors_1.count", "line 6: 'add_vectors_1' has no memory argument 'count'"),
     ("add_vectors_1.left", "add_vectors_3.left", "line 6: there is no compute unit 'add_vectors_3'"),
     ("nk=add_vectors:2", "nk=add_vector:2", "line 2: there is no kernel 'add_vector'"),
