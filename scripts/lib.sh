@@ -9,6 +9,8 @@ build_packages=(
   libcli11-dev libfmt-dev nlohmann-json3-dev
   libhdf5-dev libtiff-dev zlib1g-dev libbz2-dev libssl-dev
   libplplot-dev plplot-driver-cairo fonts-dejavu-core
+  libxrt-dev libprotobuf-dev protobuf-compiler libpugixml-dev libffi-dev uuid-dev
+  libboost-filesystem-dev libboost-system-dev
 )
 test_packages=(
   libgtest-dev libgmock-dev clang-format clang python3-clang

@@ -126,9 +126,9 @@ int integrate(IntegrateCommand& command) {
       config.output.empty() ? default_output(config, urls, expected_frames) : fs::path(config.output);
   report.backend = config.backend;
 
-  // Before the output is touched: neither a backend that is not there or refuses the plan nor a wrong name may
-  // cost a file.
-  const auto backend = make_backend(config.backend, {config.threads});
+  // Before the output is touched: neither a backend that is not there or refuses the plan nor a wrong name
+  // may cost a file.
+  const auto backend = make_backend(config.backend, backend_options(config));
   backend->load(plan);
   protect_inputs(config, urls, report.output, "--output");
   if (!config.save_matrix.empty()) {

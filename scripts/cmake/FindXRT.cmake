@@ -8,6 +8,8 @@
 find_path(XRT_INCLUDE_DIR xrt/xrt_device.h HINTS ENV XILINX_XRT PATHS /opt/xilinx/xrt PATH_SUFFIXES include xrt)
 find_library(XRT_COREUTIL_LIBRARY xrt_coreutil HINTS ENV XILINX_XRT PATHS /opt/xilinx/xrt PATH_SUFFIXES lib)
 
+find_library(XRT_UUID_LIBRARY uuid)  # what xrt::uuid is made of
+
 set(XRT_VERSION "")
 set(XRT_DISTRIBUTION_BUILD FALSE)
 find_file(XRT_VERSION_FILE NAMES version.h xrt/detail/version.h HINTS "${XRT_INCLUDE_DIR}" NO_DEFAULT_PATH)
@@ -22,7 +24,8 @@ if(XRT_VERSION_FILE)
 endif()
 
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(XRT REQUIRED_VARS XRT_COREUTIL_LIBRARY XRT_INCLUDE_DIR VERSION_VAR XRT_VERSION)
+find_package_handle_standard_args(XRT REQUIRED_VARS XRT_COREUTIL_LIBRARY XRT_INCLUDE_DIR XRT_UUID_LIBRARY
+                                  VERSION_VAR XRT_VERSION)
 
 if(XRT_FOUND)
   cmake_path(GET XRT_COREUTIL_LIBRARY PARENT_PATH XRT_LIBRARY_DIR)
@@ -32,7 +35,7 @@ if(XRT_FOUND)
     add_library(XRT::coreutil UNKNOWN IMPORTED GLOBAL)
     set_target_properties(XRT::coreutil PROPERTIES IMPORTED_LOCATION "${XRT_COREUTIL_LIBRARY}"
                                                    INTERFACE_INCLUDE_DIRECTORIES "${XRT_INCLUDE_DIR}"
-                                                   INTERFACE_LINK_LIBRARIES Threads::Threads)
+                                                   INTERFACE_LINK_LIBRARIES "Threads::Threads;${XRT_UUID_LIBRARY}")
   endif()
 endif()
-mark_as_advanced(XRT_INCLUDE_DIR XRT_COREUTIL_LIBRARY XRT_VERSION_FILE)
+mark_as_advanced(XRT_INCLUDE_DIR XRT_COREUTIL_LIBRARY XRT_UUID_LIBRARY XRT_VERSION_FILE)

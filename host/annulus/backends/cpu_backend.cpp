@@ -7,10 +7,10 @@ namespace annulus {
 std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options) {
   ThreadedSettings settings;
   settings.name = "cpu";
-  settings.threads = resolve_threads(options.threads);
   settings.batch_size = kCpuLanes;
-  settings.prepare = [](std::shared_ptr<const Plan> plan) -> MakeReducer {
-    return [plan] { return std::make_unique<CpuReducer>(plan); };
+  settings.prepare = [threads =
+                          resolve_threads(options.threads)](std::shared_ptr<const Plan> plan) -> LoadedPlan {
+    return {[plan] { return std::make_unique<CpuReducer>(plan); }, threads};
   };
   return make_threaded_backend(std::move(settings));
 }

@@ -1,17 +1,11 @@
 // One launch of a kernel in software.
 #pragma once
 
+#include <annulus/backends/kernel_batch.hpp>
 #include <annulus/device/pack_frames.hpp>
 #include <annulus/device/pack_plan.hpp>
 
-#include <vector>
-
 namespace annulus {
-
-struct LaunchSums {
-  std::vector<kernels::SumBeat> results;
-  std::vector<kernels::SumBeat> missing;
-};
 
 // Calls the kernel for `codec`; inside an annulus_sim::Launch, with its mode and counters.
 LaunchSums call_kernel(const DevicePlan& plan, Codec codec, PixelType type, const PackedFrames& frames);

@@ -1,6 +1,7 @@
 #include <annulus/backends/backend.hpp>
 #include <annulus/backends/cpu_backend.hpp>
 #include <annulus/backends/model_backend.hpp>
+#include <annulus/backends/xrt_backend.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 
@@ -15,7 +16,11 @@ std::vector<BackendDescription> describe_backends() {
       {"model", true,
        fmt::format("the FPGA kernels in software, up to {} bins; to check them, not to be fast",
                    kernels::kMaxBins)},
-      {"xrt", false, "Alveo cards: not part of this version"},
+#ifdef ANNULUS_WITH_XRT
+      describe_xrt_backend(),
+#else
+      {"xrt", false, "Alveo cards: this build has no XRT"},
+#endif
       {"opencl", false, "GPUs through OpenCL: not part of this version"},
   };
 }
@@ -23,6 +28,9 @@ std::vector<BackendDescription> describe_backends() {
 std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions& options) {
   if (name == "cpu") return make_cpu_backend(options);
   if (name == "model") return make_model_backend(options);
+#ifdef ANNULUS_WITH_XRT
+  if (name == "xrt") return make_xrt_backend(options);
+#endif
   std::string available;
   for (const BackendDescription& backend : describe_backends()) {
     if (backend.available) available += (available.empty() ? "" : ", ") + backend.name;

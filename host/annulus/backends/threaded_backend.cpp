@@ -20,16 +20,16 @@ class ThreadedBackend final : public Backend {
 
   void load(std::shared_ptr<const Plan> plan) override {
     stop();
-    make_reducer_ = settings_.prepare(std::move(plan));
+    loaded_ = settings_.prepare(std::move(plan));
     stopping_ = finished_ = false;
     submitted_ = collected_ = 0;
     waiting_.clear();
     done_.clear();
-    for (unsigned i = 0; i < settings_.threads; ++i) workers_.emplace_back([this] { work(); });
+    for (unsigned i = 0; i < loaded_.threads; ++i) workers_.emplace_back([this] { work(); });
   }
 
   void submit(std::vector<Frame> batch) override {
-    if (!make_reducer_) {
+    if (!loaded_.make_reducer) {
       throw Error(ErrorKind::kBackend, settings_.name, "no plan is loaded", "call load() before submit()");
     }
     std::unique_lock lock(mutex_);
@@ -61,7 +61,7 @@ class ThreadedBackend final : public Backend {
   std::size_t batch_size() const override { return settings_.batch_size; }
 
   // Two a thread: one in work, one waiting.
-  std::size_t capacity() const override { return 2 * std::size_t{settings_.threads}; }
+  std::size_t capacity() const override { return 2 * std::size_t{loaded_.threads}; }
 
   double busy_seconds() const override {
     const std::lock_guard lock(mutex_);
@@ -79,7 +79,7 @@ class ThreadedBackend final : public Backend {
   };
 
   void work() {
-    const std::unique_ptr<BatchReducer> reducer = make_reducer_();
+    const std::unique_ptr<BatchReducer> reducer = loaded_.make_reducer();
     while (true) {
       Waiting batch;
       {
@@ -115,7 +115,7 @@ class ThreadedBackend final : public Backend {
   }
 
   const ThreadedSettings settings_;
-  MakeReducer make_reducer_;
+  LoadedPlan loaded_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Waiting> waiting_;

@@ -19,16 +19,19 @@ class BatchReducer {
   virtual std::vector<FrameResult> reduce(const std::vector<Frame>& frames) = 0;
 };
 
-using MakeReducer = std::function<std::unique_ptr<BatchReducer>()>;
+// A plan that a backend has taken: how to make the reducers, and how many threads shall have one.
+struct LoadedPlan {
+  std::function<std::unique_ptr<BatchReducer>()> make_reducer;
+  unsigned threads = 1;
+};
 
 struct ThreadedSettings {
   std::string name;
-  unsigned threads = 1;
   std::size_t batch_size = 1;
 
   // Called by load(), in the caller's thread: what all reducers share is made here. Throws if the plan cannot
   // be taken.
-  std::function<MakeReducer(std::shared_ptr<const Plan>)> prepare;
+  std::function<LoadedPlan(std::shared_ptr<const Plan>)> prepare;
 };
 
 std::unique_ptr<Backend> make_threaded_backend(ThreadedSettings settings);

@@ -14,20 +14,35 @@ std::string packing_fault(const Frame& frame) {
   return fmt::format("its {} bytes are more than a kernel can address", frame.payload.size());
 }
 
-PackedFrames pack_frames(std::span<const Frame* const> frames) {
-  PackedFrames packed;
-  std::size_t beats = 0;
+std::vector<kernels::FrameDescriptor> describe_payloads(std::span<const Frame* const> frames) {
+  std::vector<kernels::FrameDescriptor> descriptors;
+  std::uint32_t beats = 0;
   for (const Frame* frame : frames) {
     const auto bytes = static_cast<std::uint32_t>(frame->payload.size());
-    packed.descriptors.push_back({static_cast<std::uint32_t>(beats), bytes, one_count(*frame), 0});
+    descriptors.push_back({beats, bytes, one_count(*frame), 0});
     beats += kernels::beats_of(bytes);
   }
-  packed.payloads.resize(beats);
+  return descriptors;
+}
+
+std::size_t payload_beats(std::span<const kernels::FrameDescriptor> descriptors) {
+  if (descriptors.empty()) return 0;
+  return std::size_t{descriptors.back().first_beat} + kernels::beats_of(descriptors.back().bytes);
+}
+
+void copy_payloads(std::span<const Frame* const> frames,
+                   std::span<const kernels::FrameDescriptor> descriptors, kernels::Beat* payloads) {
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const Bytes& payload = frames[i]->payload;
-    if (payload.size() == 0) continue;
-    std::memcpy(packed.payloads.data() + packed.descriptors[i].first_beat, payload.data(), payload.size());
+    if (payload.size() > 0) std::memcpy(payloads + descriptors[i].first_beat, payload.data(), payload.size());
   }
+}
+
+PackedFrames pack_frames(std::span<const Frame* const> frames) {
+  PackedFrames packed;
+  packed.descriptors = describe_payloads(frames);
+  packed.payloads.resize(payload_beats(packed.descriptors));
+  copy_payloads(frames, packed.descriptors, packed.payloads.data());
   return packed;
 }
 

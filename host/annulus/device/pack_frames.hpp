@@ -7,19 +7,27 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace annulus {
 
+// An empty string if a launch can take the frame; it must fit its plan besides.
+std::string packing_fault(const Frame& frame);
+
+// Where each payload will lie, one after the other, and how many beats they take together.
+std::vector<kernels::FrameDescriptor> describe_payloads(std::span<const Frame* const> frames);
+std::size_t payload_beats(std::span<const kernels::FrameDescriptor> descriptors);
+
+// Copies the payloads there.
+void copy_payloads(std::span<const Frame* const> frames,
+                   std::span<const kernels::FrameDescriptor> descriptors, kernels::Beat* payloads);
+
+// Both, in memory of the host.
 struct PackedFrames {
   std::vector<kernels::FrameDescriptor> descriptors;
   std::vector<kernels::Beat> payloads;
 };
-
-// An empty string if a launch can take the frame; it must fit its plan besides.
-std::string packing_fault(const Frame& frame);
-
-// Frames for one launch, all of one codec and type.
 PackedFrames pack_frames(std::span<const Frame* const> frames);
 
 // What reduce_raw is told about the pixels.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -137,7 +138,41 @@ OpenOptions open_options(const IntegrateConfig& config) {
   return open;
 }
 
+BackendOptions backend_options(const IntegrateConfig& config) {
+  BackendOptions options;
+  options.threads = config.threads;
+  options.device = config.device;
+  options.xclbin = config.xclbin;
+  options.retry_device = config.retry_device;
+  options.device_timeout = config.device_timeout;
+  const char* const xclbin = std::getenv("ANNULUS_XCLBIN");
+  if (options.xclbin.empty() && xclbin != nullptr) options.xclbin = xclbin;
+  return options;
+}
+
+namespace {
+
+// Options of a card, where they mean something.
+void check_card(const IntegrateConfig& config) {
+  const IntegrateConfig unset;
+  const bool asked = config.device != unset.device || config.xclbin != unset.xclbin ||
+                     config.retry_device != unset.retry_device ||
+                     config.device_timeout != unset.device_timeout;
+  if (asked && config.backend != "xrt") {
+    throw Error(ErrorKind::kUsage, "--device, --xclbin, --retry-device, --device-timeout",
+                fmt::format("they mean nothing to the {} backend", config.backend), "give --backend xrt too");
+  }
+  if (!(config.device_timeout > 0) || config.device_timeout > 86400) {
+    throw Error(ErrorKind::kUsage, "--device-timeout",
+                fmt::format("{} s is not sensible", config.device_timeout),
+                "give a number of seconds above 0, a day at most");
+  }
+}
+
+}  // namespace
+
 void check(const IntegrateConfig& config) {
+  check_card(config);
   if (config.inputs.empty()) {
     throw Error(ErrorKind::kUsage, "inputs", "no frames are named",
                 "for example: annulus integrate -p scan.poni *.cbf");

@@ -32,6 +32,10 @@ struct IntegrateConfig {
   bool verify_checksum = false;
 
   std::string backend = "cpu";
+  std::string device = "0";
+  std::string xclbin;
+  bool retry_device = false;
+  double device_timeout = 60;
   unsigned threads = 0;
   unsigned readers = 2;
   bool keep_going = false;
@@ -116,6 +120,15 @@ void for_each_option(Config& config, Visit&& visit) {
 
   visit(OptionInfo{"backend", "--backend", "Run", "What reduces frames: see 'annulus devices'"},
         config.backend);
+  visit(OptionInfo{"device", "--device", "Run", "Card of the xrt backend: index or PCIe address"},
+        config.device);
+  visit(OptionInfo{"xclbin", "--xclbin", "Run", "Kernels for the card (default: ANNULUS_XCLBIN)"},
+        config.xclbin);
+  visit(OptionInfo{"retry_device", "--retry-device", "Run", "Reopen a lost card, once, and go on"},
+        config.retry_device);
+  visit(OptionInfo{"device_timeout", "--device-timeout", "Run",
+                   "Seconds after which a launch that does not end means a lost card"},
+        config.device_timeout);
   visit(OptionInfo{"threads", "--threads", "Run", "Threads of the backend (0: one a core)"}, config.threads);
   visit(OptionInfo{"readers", "--readers", "Run", "Threads that read files ahead"}, config.readers);
   visit(OptionInfo{"keep_going", "--keep-going", "Run",
@@ -133,6 +146,9 @@ void apply_json(const std::string& text, const std::string& name, IntegrateConfi
 std::vector<std::pair<std::string, std::string>> as_text(const IntegrateConfig& config);
 
 OpenOptions open_options(const IntegrateConfig& config);
+
+// Takes ANNULUS_XCLBIN where no xclbin is named.
+BackendOptions backend_options(const IntegrateConfig& config);
 
 // Checks options against each other. Throws kUsage.
 void check(const IntegrateConfig& config);

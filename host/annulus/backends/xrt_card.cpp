@@ -1,0 +1,137 @@
+#include <annulus/backends/xrt_card.hpp>
+#include <annulus/core/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace annulus {
+namespace {
+
+// XRT's emulation opens whatever index it is asked for, though there is one card.
+bool is_emulation() { return std::getenv("XCL_EMULATION_MODE") != nullptr; }
+
+constexpr unsigned kMostCards = 32;
+
+bool is_index(const std::string& device) {
+  return !device.empty() && device.size() <= 3 &&
+         std::all_of(device.begin(), device.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+xrt::device open_device(const std::string& device) {
+  try {
+    if (!is_index(device)) return xrt::device(device);
+    const auto index = static_cast<unsigned>(std::stoul(device));
+    if (is_emulation() && index > 0) throw std::runtime_error("the emulated card has index 0");
+    return xrt::device(index);
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::kBackend, fmt::format("card {}", device),
+                fmt::format("it cannot be opened: {}", error.what()),
+                "'annulus devices' lists the cards there are");
+  }
+}
+
+std::string describe(const xrt::device& device) {
+  std::string text = device.get_info<xrt::info::device::name>();
+  try {
+    text += " at " + device.get_info<xrt::info::device::bdf>();
+  } catch (const std::exception&) {
+    // An emulated card has no address.
+  }
+  const std::string uuid = device.get_xclbin_uuid().to_string();
+  const bool empty = uuid.find_first_not_of("0-") == std::string::npos;
+  return text + (empty ? ", nothing loaded" : ", loaded: xclbin " + uuid);
+}
+
+}  // namespace
+
+XrtCard::XrtCard(const BackendOptions& options)
+    : options_(options), name_(fmt::format("card {}", options.device)) {
+  if (options_.xclbin.empty()) {
+    throw Error(ErrorKind::kUsage, "--xclbin", "the xrt backend needs the kernels for the card",
+                "give --xclbin or set ANNULUS_XCLBIN");
+  }
+  if (!std::filesystem::is_regular_file(options_.xclbin)) {
+    throw Error(ErrorKind::kBackend, options_.xclbin, "there is no such xclbin",
+                "check --xclbin or ANNULUS_XCLBIN");
+  }
+  device_ = open_device(options_.device);
+  try {
+    session_ = std::make_shared<XrtSession>(device_, options_.xclbin, name_, timeout_seconds());
+  } catch (const CardLost& lost) {
+    throw lost_error(lost.what());
+  }
+}
+
+void XrtCard::with_session(const std::function<void(const std::shared_ptr<XrtSession>&)>& use) {
+  while (true) {
+    const std::shared_ptr<XrtSession> session = enter();
+    std::optional<std::string> reason;
+    try {
+      use(session);
+    } catch (const CardLost& lost) {
+      reason = lost.what();
+    } catch (...) {
+      leave();
+      throw;
+    }
+    leave();
+    if (!reason) return;
+    recover(session, *reason);
+  }
+}
+
+std::shared_ptr<XrtSession> XrtCard::enter() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return failure_ || !session_->lost; });
+  if (failure_) throw *failure_;
+  ++users_;
+  return session_;
+}
+
+void XrtCard::leave() {
+  const std::lock_guard lock(mutex_);
+  --users_;
+  changed_.notify_all();
+}
+
+void XrtCard::recover(const std::shared_ptr<XrtSession>& session, const std::string& reason) {
+  std::unique_lock lock(mutex_);
+  if (failure_) throw *failure_;
+  if (session_ != session || session->lost.exchange(true)) return;  // somebody else sees to it
+  // Those that still wait for the card see that it is lost and leave.
+  changed_.wait(lock, [this] { return users_ == 0; });
+  // A new session in any case: runs that never ended may only be destroyed after the xclbin was loaded again.
+  try {
+    session_ = std::make_shared<XrtSession>(device_, options_.xclbin, name_, timeout_seconds());
+    if (!options_.retry_device || recovered_) failure_ = lost_error(reason);
+    recovered_ = true;
+  } catch (const std::exception& error) {
+    failure_ = lost_error(fmt::format("{}; and it cannot be reopened: {}", reason, error.what()));
+  }
+  changed_.notify_all();
+  if (failure_) throw *failure_;
+}
+
+Error XrtCard::lost_error(const std::string& reason) const {
+  return Error(ErrorKind::kBackend, name_, fmt::format("the card is lost: {}", reason),
+               recovered_
+                   ? "it was reopened once before; 'xbutil examine' and 'xbutil reset' help"
+                   : "run again; with --retry-device it is reopened once. 'xbutil examine' shows its state");
+}
+
+std::vector<std::string> describe_cards() {
+  std::vector<std::string> cards;
+  for (unsigned index = 0; index < (is_emulation() ? 1 : kMostCards); ++index) {
+    try {
+      cards.push_back(fmt::format("{}: {}", index, describe(xrt::device(index))));
+    } catch (const std::exception&) {
+      break;
+    }
+  }
+  return cards;
+}
+
+}  // namespace annulus

@@ -1,0 +1,49 @@
+// A card that several threads use, and that may be lost and come back.
+#pragma once
+
+#include <annulus/backends/backend.hpp>
+#include <annulus/backends/xrt_session.hpp>
+#include <annulus/core/error.hpp>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace annulus {
+
+class XrtCard {
+ public:
+  // Opens the card and loads the xclbin. Throws kBackend.
+  explicit XrtCard(const BackendOptions& options);
+
+  // Calls use(session) until it does not throw CardLost. A lost card is reopened if that was asked for and
+  // was not done before; otherwise kBackend is thrown, to every thread that uses it.
+  void with_session(const std::function<void(const std::shared_ptr<XrtSession>&)>& use);
+
+  double timeout_seconds() const { return options_.device_timeout; }
+
+ private:
+  std::shared_ptr<XrtSession> enter();
+  void leave();
+  void recover(const std::shared_ptr<XrtSession>& session, const std::string& reason);
+  Error lost_error(const std::string& reason) const;
+
+  const BackendOptions options_;
+  std::string name_;
+  xrt::device device_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::shared_ptr<XrtSession> session_;
+  unsigned users_ = 0;  // threads between enter and leave
+  bool recovered_ = false;
+  std::optional<Error> failure_;
+};
+
+// The cards of this machine, a line each: name, address, and what is loaded.
+std::vector<std::string> describe_cards();
+
+}  // namespace annulus

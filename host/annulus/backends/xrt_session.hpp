@@ -1,0 +1,102 @@
+// What is on a card from one load of its xclbin to the next: compute units, and the plan in their memory.
+#pragma once
+
+#include <annulus/core/frame.hpp>
+#include <annulus/device/pack_plan.hpp>
+
+#include <xrt/xrt_bo.h>
+#include <xrt/xrt_device.h>
+#include <xrt/xrt_kernel.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace annulus {
+
+// The card does not answer, or answers nonsense. What was launched may be launched again on a new session.
+class CardLost : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Arguments of the kernels that are memory, in their order (hls/kernels.hpp).
+enum class KernelMemory : int {
+  kDescriptors,
+  kFrames,
+  kTable0,
+  kTable1,
+  kTable2,
+  kTable3,
+  kCorrections,
+  kResults,
+  kMissing
+};
+
+// The kernel that reduces frames of a codec.
+std::string kernel_name(Codec codec);
+
+// One compute unit, with the plan in its banks.
+class ComputeUnit {
+ public:
+  ComputeUnit(const xrt::device& device, xrt::kernel kernel, std::string name);
+
+  // Once, before the first launch. Throws kBackend if a bank is full.
+  void upload(const DevicePlan& plan);
+  bool uploaded() const { return uploaded_; }
+
+  // A buffer in the bank of an argument. Throws kBackend, naming both, if it is full.
+  xrt::bo make_buffer(KernelMemory argument, std::size_t bytes) const;
+
+  // A run with all arguments set but descriptors, frames, results, missing and the number of frames.
+  xrt::run make_run(const DevicePlan& plan, Codec codec, PixelType type) const;
+
+  // Which build of the kernels this is, by a launch of one frame without pixels.
+  std::uint64_t build_word(double timeout_seconds, const std::atomic<bool>& lost) const;
+
+  const std::string& name() const { return name_; }
+
+ private:
+  xrt::device device_;
+  xrt::kernel kernel_;
+  std::string name_;
+  bool uploaded_ = false;
+  std::array<xrt::bo, kernels::kTablePorts> table_;
+  xrt::bo corrections_;
+};
+
+// Starts the run and waits until it has ended. Throws CardLost if it fails, takes too long, or the card is
+// lost meanwhile.
+void finish_run(xrt::run& run, const std::string& unit, double timeout_seconds,
+                const std::atomic<bool>& lost);
+
+class XrtSession {
+ public:
+  // Loads the xclbin and opens its compute units. `card` stands for the card in messages. Throws kBackend, or
+  // CardLost.
+  XrtSession(xrt::device device, const std::string& xclbin, const std::string& card, double timeout_seconds);
+
+  // Compute units of the kernel for a codec: named kernel_1, kernel_2 and so on.
+  std::size_t units(Codec codec) const { return units_of(codec).size(); }
+
+  // One of them, with the plan. Throws kBackend if there is none for the codec.
+  ComputeUnit& unit(Codec codec, std::size_t number, const DevicePlan& plan);
+
+  std::atomic<bool> lost = false;  // whoever waits for the card should stop
+
+ private:
+  const std::vector<std::unique_ptr<ComputeUnit>>& units_of(Codec codec) const {
+    return codec == Codec::kByteOffset ? byte_offset_ : raw_;
+  }
+
+  std::string xclbin_;
+  std::mutex uploading_;
+  std::vector<std::unique_ptr<ComputeUnit>> byte_offset_;
+  std::vector<std::unique_ptr<ComputeUnit>> raw_;
+};
+
+}  // namespace annulus
