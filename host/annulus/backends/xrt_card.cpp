@@ -2,10 +2,13 @@
 #include <annulus/core/error.hpp>
 
 #include <fmt/format.h>
+#include <xclbin.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 
 namespace annulus {
 namespace {
@@ -18,6 +21,20 @@ constexpr unsigned kMostCards = 32;
 bool is_index(const std::string& device) {
   return !device.empty() && device.size() <= 3 &&
          std::all_of(device.begin(), device.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// XRT reads past the end of a file that is cut, so its size is compared with what it says of itself.
+void check_xclbin(const std::string& path) {
+  const auto refuse = [&](const char* what) {
+    throw Error(ErrorKind::kBackend, path, what, "check --xclbin or ANNULUS_XCLBIN");
+  };
+  if (!std::filesystem::is_regular_file(path)) refuse("there is no such xclbin");
+  axlf head = {};
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(&head), sizeof(head));
+  if (!file || std::memcmp(head.m_magic, "xclbin2", 8) != 0) refuse("it is not an xclbin");
+  if (head.m_header.m_length != std::filesystem::file_size(path))
+    refuse("it is damaged: its size is not what it says");
 }
 
 xrt::device open_device(const std::string& device) {
@@ -53,13 +70,10 @@ XrtCard::XrtCard(const BackendOptions& options)
     throw Error(ErrorKind::kUsage, "--xclbin", "the xrt backend needs the kernels for the card",
                 "give --xclbin or set ANNULUS_XCLBIN");
   }
-  if (!std::filesystem::is_regular_file(options_.xclbin)) {
-    throw Error(ErrorKind::kBackend, options_.xclbin, "there is no such xclbin",
-                "check --xclbin or ANNULUS_XCLBIN");
-  }
+  check_xclbin(options_.xclbin);
   device_ = open_device(options_.device);
   try {
-    session_ = std::make_shared<XrtSession>(device_, options_.xclbin, name_, timeout_seconds());
+    session_ = open_session();
   } catch (const CardLost& lost) {
     throw lost_error(lost.what());
   }
@@ -80,6 +94,19 @@ void XrtCard::with_session(const std::function<void(const std::shared_ptr<XrtSes
     leave();
     if (!reason) return;
     recover(session, *reason);
+  }
+}
+
+std::shared_ptr<XrtSession> XrtCard::open_session() {
+  try {
+    return std::make_shared<XrtSession>(device_, options_.xclbin, name_, timeout_seconds());
+  } catch (const CardLost&) {
+    try {
+      device_.load_xclbin(options_.xclbin);  // frees the run that did not end
+    } catch (const std::exception&) {
+      // Then the card is beyond help, which is being told.
+    }
+    throw;
   }
 }
 
@@ -105,7 +132,7 @@ void XrtCard::recover(const std::shared_ptr<XrtSession>& session, const std::str
   changed_.wait(lock, [this] { return users_ == 0; });
   // A new session in any case: runs that never ended may only be destroyed after the xclbin was loaded again.
   try {
-    session_ = std::make_shared<XrtSession>(device_, options_.xclbin, name_, timeout_seconds());
+    session_ = open_session();
     if (!options_.retry_device || recovered_) failure_ = lost_error(reason);
     recovered_ = true;
   } catch (const std::exception& error) {

@@ -26,6 +26,7 @@ class XrtCard {
   double timeout_seconds() const { return options_.device_timeout; }
 
  private:
+  std::shared_ptr<XrtSession> open_session();
   std::shared_ptr<XrtSession> enter();
   void leave();
   void recover(const std::shared_ptr<XrtSession>& session, const std::string& reason);

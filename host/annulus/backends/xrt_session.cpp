@@ -55,11 +55,11 @@ void finish_run(xrt::run& run, const std::string& unit, double timeout_seconds,
   run.start();
   for (ert_cmd_state state = run.state(); state != ERT_CMD_STATE_COMPLETED; state = run.state()) {
     if (state == ERT_CMD_STATE_ERROR || state == ERT_CMD_STATE_ABORT || state == ERT_CMD_STATE_TIMEOUT) {
-      throw CardLost(fmt::format("a run of {} ended in state {}", unit, static_cast<int>(state)));
+      throw CardLost(fmt::format("a run of {} ended in state {}", unit, static_cast<int>(state)), run);
     }
-    if (lost) throw CardLost("another run found the card lost");
+    if (lost) throw CardLost("another run found the card lost", run);
     if (Clock::now() > end)
-      throw CardLost(fmt::format("a run of {} did not end within {} s", unit, timeout_seconds));
+      throw CardLost(fmt::format("a run of {} did not end within {} s", unit, timeout_seconds), run);
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(500));
   }

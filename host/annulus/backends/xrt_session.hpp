@@ -21,7 +21,13 @@ namespace annulus {
 // The card does not answer, or answers nonsense. What was launched may be launched again on a new session.
 class CardLost : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  // The run that did not end, if there is one: XRT ends the program if it is destroyed before the xclbin is
+  // loaded again, so whoever catches this does that first.
+  explicit CardLost(const std::string& reason, xrt::run run = {})
+      : std::runtime_error(reason), run_(std::move(run)) {}
+
+ private:
+  xrt::run run_;
 };
 
 // Arguments of the kernels that are memory, in their order (hls/kernels.hpp).

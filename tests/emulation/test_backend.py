@@ -1,0 +1,311 @@
+"""The xrt backend on the emulated card: the same integers as cpu and model, and every fault of a card named."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+
+import pytest
+
+import accumulators
+from real_frames import REAL_CBF, integrate_arguments
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("ANNULUS_BUILD", PROJECT / "build" / "release"))
+
+
+def emulate(*command, settings=None, log=None, timeout=300, **kwargs):
+    options = ["--build", BUILD]
+    options += ["--settings", json.dumps(settings)] if settings else []
+    options += ["--log", log] if log else []
+    return subprocess.run([str(word) for word in [PROJECT / "scripts/emulate", *options, "--", *command]],
+                          capture_output=True, text=True, check=False, timeout=timeout, **kwargs)
+
+
+def integrate(scan, output, *options, settings=None, log=None, npt=300, **kwargs):
+    return emulate("annulus", "integrate", "--backend", "xrt", "-p", scan / "scan.poni", "-n", npt, "--error-model",
+                   "poisson", "--json", "-o", output, *options, scan, settings=settings, log=log, **kwargs)
+
+
+@pytest.fixture(scope="module")
+def scans(annulus, tmp_path_factory):
+    """Makes a simulated scan once, with its result by the CPU backend beside it: scans(detector, frames)."""
+    made = {}
+
+    def make(detector, frames, npt=300):
+        key = (detector, frames, npt)
+        if key not in made:
+            scan = tmp_path_factory.mktemp("scan") / "scan"
+            done = annulus("simulate", "-o", scan, "--detector", detector, "-n", frames, "-q")
+            assert done.returncode == 0, done.stderr
+            done = annulus("integrate", "-p", scan / "scan.poni", "-n", npt, "--error-model", "poisson", "-q",
+                           "-o", scan.parent / "cpu.nxs", scan)
+            assert done.returncode == 0, done.stderr
+            made[key] = scan
+        return made[key]
+
+    return make
+
+
+def assert_as_cpu(output, scan):
+    accumulators.assert_same_accumulators(output, scan.parent / "cpu.nxs")
+
+
+def leftovers():
+    return {path for path in pathlib.Path("/tmp").glob("annulus-emulation-*")}
+
+
+def assert_named(done, *words, code=6):
+    assert done.returncode == code, (done.returncode, done.stderr)
+    for word in words:
+        assert word in done.stderr, done.stderr
+    assert "terminate called" not in done.stderr
+
+
+def test_two_hundred_frames_of_a_pilatus_2m_over_two_units(annulus, scans, tmp_path):
+    scan = scans("Pilatus2M", 200, 1000)
+    log = tmp_path / "card.log"
+    done = integrate(scan, tmp_path / "xrt.nxs", npt=1000, log=log)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["frames"] == 200
+    assert_as_cpu(tmp_path / "xrt.nxs", scan)
+    text = log.read_text()
+    runs = [text.count(f"reduce_byte_offset_{unit}: run ") for unit in (1, 2)]
+    assert sum(runs) >= 50 and min(runs) >= 15, runs
+    # A few of them by the model too: all of them would take a minute.
+    few = sorted(scan.glob("*.cbf"))[:4]
+    for backend in ("cpu", "model"):
+        done = annulus("integrate", "--backend", backend, "-p", scan / "scan.poni", "-n", 1000, "--error-model", "poisson",
+                       "-q", "-o", tmp_path / f"{backend}.nxs", *few)
+        assert done.returncode == 0, done.stderr
+    accumulators.assert_same_accumulators(tmp_path / "model.nxs", tmp_path / "cpu.nxs")
+
+
+def test_two_hundred_frames_as_cpu_and_model(annulus, scans, tmp_path):
+    scan = scans("Pilatus100k", 210)
+    done = integrate(scan, tmp_path / "xrt.nxs")
+    assert done.returncode == 0, done.stderr
+    assert_as_cpu(tmp_path / "xrt.nxs", scan)
+    done = annulus("integrate", "--backend", "model", "-p", scan / "scan.poni", "-n", 300, "--error-model", "poisson", "-q",
+                   "-o", tmp_path / "model.nxs", scan)
+    assert done.returncode == 0, done.stderr
+    assert_as_cpu(tmp_path / "model.nxs", scan)
+
+
+@pytest.mark.parametrize("name", REAL_CBF)
+def test_real_files(annulus, shared_data, tmp_path, name):
+    import fabio
+
+    shape = fabio.open(str(shared_data / name)).data.shape
+    args = integrate_arguments(shared_data / name, shape, tmp_path / "case.poni")
+    for backend in ("cpu", "model"):
+        done = annulus(*args, "--backend", backend, "-o", tmp_path / f"{backend}.nxs")
+        assert done.returncode == 0, done.stderr
+    done = emulate("annulus", *args, "--backend", "xrt", "-o", tmp_path / "xrt.nxs")
+    assert done.returncode == 0, done.stderr
+    accumulators.assert_same_accumulators(tmp_path / "xrt.nxs", tmp_path / "cpu.nxs")
+    accumulators.assert_same_accumulators(tmp_path / "xrt.nxs", tmp_path / "model.nxs")
+
+
+def test_raw_frames_go_to_the_other_kernel(annulus, scans, tmp_path):
+    import fabio
+    import numpy
+
+    scan = scans("Pilatus100k", 210)
+    for path in sorted(scan.glob("*.cbf"))[:6]:
+        numpy.save(tmp_path / f"{path.stem}.npy", fabio.open(str(path)).data.astype(numpy.uint16))
+    frames = sorted(tmp_path.glob("*.npy"))
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "--error-model", "poisson", "-q", *frames]
+    assert annulus(*args, "-o", tmp_path / "cpu.nxs").returncode == 0
+    done = emulate("annulus", *args, "--backend", "xrt", "-o", tmp_path / "xrt.nxs", log=tmp_path / "card.log")
+    assert done.returncode == 0, done.stderr
+    accumulators.assert_same_accumulators(tmp_path / "xrt.nxs", tmp_path / "cpu.nxs")
+    assert "reduce_raw_2: run " in (tmp_path / "card.log").read_text()
+
+
+def test_two_emulations_at_once(scans, tmp_path):
+    scan = scans("Pilatus100k", 210)
+    before = leftovers()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        runs = [pool.submit(integrate, scan, tmp_path / f"{i}.nxs") for i in range(2)]
+        for i, run in enumerate(runs):
+            assert run.result().returncode == 0, run.result().stderr
+            assert_as_cpu(tmp_path / f"{i}.nxs", scan)
+    assert leftovers() <= before
+
+
+# One launch on each kernel at load tells which build it is: runs 1 and 2. Then the scan's.
+@pytest.mark.parametrize("fault", ["die_in_run", "hang_in_run"])
+@pytest.mark.parametrize("at", [1, 2, 3, 9])
+def test_a_lost_card_is_named(scans, tmp_path, fault, at):
+    before = leftovers()
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--device-timeout", 1.5, settings={"faults": {fault: at}})
+    assert_named(done, "card 0", "the card is lost", "--retry-device")
+    assert leftovers() <= before
+    assert processes_of_the_card() == []
+
+
+def processes_of_the_card():
+    found = subprocess.run(["pgrep", "-u", str(os.getuid()), "-f", f"{BUILD}/emulation/.*genericpciemodel"], capture_output=True,
+                           text=True, check=False).stdout.split()
+    return found
+
+
+@pytest.mark.parametrize("fault", ["die_in_run", "hang_in_run"])
+@pytest.mark.parametrize("at", [3, 9, 40])
+def test_a_lost_card_is_reopened_once_if_asked(scans, tmp_path, fault, at):
+    scan = scans("Pilatus100k", 210)
+    done = integrate(scan, tmp_path / "out.nxs", "--device-timeout", 1.5, "--retry-device", settings={"faults": {fault: at}})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["frames"] == 210
+    assert_as_cpu(tmp_path / "out.nxs", scan)
+
+
+def test_a_card_that_is_lost_again_ends_the_scan(scans, tmp_path):
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--retry-device",
+                     settings={"faults": {"die_in_run": 9, "every_time": True}})
+    assert_named(done, "the card is lost", "reopened once before")
+
+
+def test_what_was_finished_before_the_card_was_lost_is_kept(annulus, scans, tmp_path):
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", settings={"faults": {"die_in_run": 40}})
+    assert_named(done, "the card is lost")
+    verified = annulus("verify", tmp_path / "out.nxs")
+    assert verified.returncode == 0, verified.stderr + verified.stdout
+    import h5py
+
+    with h5py.File(tmp_path / "out.nxs") as file:
+        assert 0 < len(file["/entry/data/I"]) < 210
+
+
+def test_a_card_that_cannot_be_reopened(scans, tmp_path):
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--retry-device",
+                     settings={"faults": {"die_in_run": 9, "die_on_load": 2}})
+    assert_named(done, "the card is lost", "cannot be reopened")
+
+
+def test_a_card_that_does_not_load(scans, tmp_path):
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", settings={"faults": {"die_on_load": 1}})
+    assert_named(done, "annulus.xclbin", "card 0 cannot load it")
+    assert not (tmp_path / "out.nxs").exists()
+
+
+def test_bad_frames_are_treated_as_on_the_cpu(annulus, scans, tmp_path):
+    scan = tmp_path / "scan"
+    shutil.copytree(scans("Pilatus100k", 210), scan)
+    frames = sorted(scan.glob("*.cbf"))
+    for path in frames[30:]:
+        path.unlink()
+    for i, cut in ((3, 500), (4, 50), (17, 1)):
+        content = frames[i].read_bytes()
+        start = content.index(b"\x0c\x1a\x04\xd5") + 4
+        frames[i].write_bytes(content[:start + 1000] + b"\x80\x00\x80\x00\x00\x00\x80" + b"\x7f" * 8 + content[start + 1015:]
+                              if cut == 500 else content[:start + 2000] + b"\x80" * cut + content[start + 2000 + cut:])
+    args = ["-p", scan / "scan.poni", "-n", 300, "--error-model", "poisson", "--keep-going", "--json", scan]
+    cpu = annulus("integrate", *args, "-o", tmp_path / "cpu.nxs")
+    xrt = emulate("annulus", "integrate", "--backend", "xrt", *args, "-o", tmp_path / "xrt.nxs")
+    assert cpu.returncode == xrt.returncode == 7, xrt.stderr
+    assert json.loads(cpu.stdout)["bad_frames"] == json.loads(xrt.stdout)["bad_frames"] == 3
+    accumulators.assert_same_accumulators(tmp_path / "xrt.nxs", tmp_path / "cpu.nxs")
+    stop = [done("integrate", *[a for a in args if a != "--keep-going"], *more, "-o", tmp_path / name)
+            for done, more, name in ((annulus, [], "a.nxs"),
+                                     (lambda *words: emulate("annulus", *words), ["--backend", "xrt"], "b.nxs"))]
+    assert [run.returncode for run in stop] == [3, 3]
+    assert stop[0].stderr.splitlines()[-1] == stop[1].stderr.splitlines()[-1]
+
+
+def test_an_xclbin_of_another_build(scans, tmp_path):
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--xclbin", BUILD / "emulation/other_build.xclbin")
+    assert_named(done, "other_build.xclbin", "build 0x", "same build")
+    assert not (tmp_path / "out.nxs").exists()
+
+
+def test_an_xclbin_with_other_kernels(scans, tmp_path):
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--xclbin", BUILD / "emulation/emulation_test.xclbin")
+    assert_named(done, "emulation_test.xclbin", "no kernel of this program")
+
+
+@pytest.mark.parametrize("damage", ["absent", "empty", "text", "zeros", "truncated", "longer", "folder"])
+def test_an_xclbin_that_is_none(scans, tmp_path, damage):
+    path = tmp_path / "strange.xclbin"
+    good = (BUILD / "emulation/annulus.xclbin").read_bytes()
+    content = {"empty": b"", "text": b"not an xclbin", "zeros": b"xclbin2\0" + bytes(600), "truncated": good[:len(good) // 2],
+               "longer": good + b"more"}
+    if damage == "folder":
+        path.mkdir()
+    elif damage != "absent":
+        path.write_bytes(content[damage])
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--xclbin", path)
+    assert_named(done, "strange.xclbin")
+
+
+def test_no_xclbin_named(annulus, scans, tmp_path):
+    scan = scans("Pilatus100k", 210)
+    environment = {name: value for name, value in os.environ.items() if name != "ANNULUS_XCLBIN"}
+    done = annulus("integrate", "--backend", "xrt", "-p", scan / "scan.poni", scan, "-o", tmp_path / "out.nxs", env=environment)
+    assert_named(done, "--xclbin", "ANNULUS_XCLBIN", code=2)
+
+
+@pytest.mark.parametrize("device", ["1", "7", "0000:65:00.1", "nonsense"])
+def test_a_card_that_is_not_there(scans, tmp_path, device):
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--device", device)
+    assert_named(done, f"card {device}", "annulus devices")
+
+
+def test_no_card_at_all(annulus, scans, tmp_path):
+    scan = scans("Pilatus100k", 210)
+    done = annulus("integrate", "--backend", "xrt", "--xclbin", BUILD / "emulation/annulus.xclbin", "-p", scan / "scan.poni",
+                   "-o", tmp_path / "out.nxs", scan)
+    assert_named(done, "card 0", "annulus devices")
+
+
+def test_more_bins_than_the_kernels_hold(scans, tmp_path):
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", npt=5000)
+    assert_named(done, "5000 bins", "4096")
+
+
+def test_a_bank_without_room(scans, tmp_path):
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--xclbin", BUILD / "emulation/small_banks.xclbin",
+                     env={**os.environ, "EMCONFIG_PATH": str(BUILD / "emulation/small_banks")})
+    assert_named(done, "reduce_byte_offset_1", "argument 'table0'", "MiB")
+    assert not (tmp_path / "out.nxs").exists()
+
+
+def test_options_of_a_card_are_refused_elsewhere(annulus, scans, tmp_path):
+    scan = scans("Pilatus100k", 210)
+    done = annulus("integrate", "-p", scan / "scan.poni", "--retry-device", "-o", tmp_path / "out.nxs", scan)
+    assert_named(done, "--backend xrt", code=2)
+
+
+def test_devices_lists_the_emulated_card():
+    done = emulate("annulus", "devices", "--json", timeout=30)
+    xrt = next(item for item in json.loads(done.stdout) if item["name"] == "xrt")
+    assert xrt["available"] and xrt["detail"].startswith("0: annulus_emulation") and "nothing loaded" in xrt["detail"]
+
+
+def test_devices_without_a_card(annulus):
+    xrt = next(item for item in json.loads(annulus("devices", "--json", timeout=30).stdout) if item["name"] == "xrt")
+    assert not xrt["available"] and "none found" in xrt["detail"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="already an ordinary user")
+def test_an_ordinary_user_can_run_it(scans, tmp_path):
+    scan = scans("Pilatus100k", 210)
+    nobody = pwd.getpwnam("nobody")
+    for path in [tmp_path, *tmp_path.parents]:
+        if path == pathlib.Path("/tmp"):
+            break
+        path.chmod(path.stat().st_mode | 0o055)
+    for path in [scan, *scan.parents]:
+        if path == pathlib.Path("/tmp"):
+            break
+        path.chmod(path.stat().st_mode | 0o055)
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, nobody.pw_uid, nobody.pw_gid)
+    done = integrate(scan, home / "xrt.nxs", user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert_as_cpu(home / "xrt.nxs", scan)

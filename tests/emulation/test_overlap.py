@@ -1,0 +1,41 @@
+"""Transfers run while kernels do: the time of a scan is that of the slower of the two, not of both."""
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+
+import numpy
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ["ANNULUS_BUILD"])
+FRAMES, UNITS, FRAMES_A_LAUNCH = 100, 2, 4
+TRANSFER, KERNEL = 0.010, 0.010  # seconds a frame
+SHAPE = (64, 64)
+
+
+def test_a_hundred_frames_over_two_units(tmp_path):
+    random = numpy.random.default_rng(1)
+    for i in range(FRAMES):
+        numpy.save(tmp_path / f"{i:03}.npy", random.integers(0, 100, SHAPE).astype(numpy.uint16))
+    (tmp_path / "case.poni").write_text(
+        "poni_version: 2\nDetector: Detector\n"
+        f'Detector_config: {{"pixel1": 1e-4, "pixel2": 1e-4, "max_shape": [{SHAPE[0]}, {SHAPE[1]}]}}\n'
+        "Distance: 0.1\nPoni1: 0.0032\nPoni2: 0.0032\nRot1: 0\nRot2: 0\nRot3: 0\nWavelength: 1e-10\n")
+    mib_a_frame = SHAPE[0] * SHAPE[1] * 2 / 2**20
+    settings = {"times": {"upload_ms_per_mib": 1e3 * TRANSFER / mib_a_frame, "frame_ms": 1e3 * KERNEL}}
+    seconds = []
+    for attempt in range(3):
+        done = subprocess.run(
+            [PROJECT / "scripts/emulate", "--build", BUILD, "--settings", json.dumps(settings), "--", "annulus", "integrate",
+             "--backend", "xrt", "-p", tmp_path / "case.poni", "-n", "20", "--json", "-o", tmp_path / f"{attempt}.nxs",
+             *sorted(tmp_path.glob("*.npy"))], capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+        seconds.append(json.loads(done.stdout)["seconds"]["scan"])
+    # The link is one for both units: it is busy all the time, and then the last launch runs.
+    ideal = max(FRAMES * TRANSFER, FRAMES * KERNEL / UNITS) + FRAMES_A_LAUNCH * KERNEL
+    in_turn = FRAMES * (TRANSFER + KERNEL / UNITS)
+    print(f"{statistics.median(seconds):.3f} s (of {seconds}); ideal {ideal:.3f} s, without overlap {in_turn:.3f} s")
+    assert min(seconds) >= FRAMES * TRANSFER, "the card's times are not what they should be"
+    assert statistics.median(seconds) < 1.3 * ideal
