@@ -268,7 +268,7 @@ def test_more_bins_than_the_kernels_hold(scans, tmp_path):
 
 
 def test_a_bank_without_room(scans, tmp_path):
-    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--xclbin", BUILD / "emulation/small_banks.xclbin",
+    done = integrate(scans("Pilatus1M", 1), tmp_path / "out.nxs", "--xclbin", BUILD / "emulation/small_banks.xclbin",
                      env={**os.environ, "EMCONFIG_PATH": str(BUILD / "emulation/small_banks")})
     assert_named(done, "reduce_byte_offset_1", "argument 'table0'", "MiB")
     assert not (tmp_path / "out.nxs").exists()
