@@ -13,7 +13,7 @@ build_packages=(
   libboost-filesystem-dev libboost-system-dev
 )
 test_packages=(
-  libgtest-dev libgmock-dev clang-format clang python3-clang
+  libgtest-dev libgmock-dev clang-format clang python3-clang valgrind
   python3 python3-pytest python3-numpy python3-scipy python3-h5py
   python3-pyfai python3-fabio python3-silx python3-hdf5plugin bitshuffle hdf5-filter-plugin
 )

@@ -309,3 +309,14 @@ def test_an_ordinary_user_can_run_it(scans, tmp_path):
     done = integrate(scan, home / "xrt.nxs", user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd=home)
     assert done.returncode == 0, done.stderr
     assert_as_cpu(home / "xrt.nxs", scan)
+
+
+@pytest.mark.parametrize("faults", [{}, {"die_in_run": 5}, {"hang_in_run": 5}], ids=["good", "dies", "hangs"])
+def test_the_host_touches_no_wrong_memory_and_loses_none(scans, tmp_path, faults):
+    """Under valgrind; xrt.supp lists what XRT itself does."""
+    scan = scans("Pilatus100k", 210)
+    done = emulate("valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite,possible",
+                   f"--suppressions={pathlib.Path(__file__).with_name('xrt.supp')}", "annulus", "integrate", "--backend", "xrt",
+                   "-p", scan / "scan.poni", "-n", 50, "--retry-device", "--device-timeout", 15, "-q", "-o", tmp_path / "out.nxs",
+                   *sorted(scan.glob("*.cbf"))[:12], settings={"faults": faults})
+    assert done.returncode == 0, done.stderr
