@@ -11,23 +11,9 @@ import subprocess
 import pytest
 
 import accumulators
+from emulation import BUILD, emulate, integrate
 from real_frames import REAL_CBF, integrate_arguments
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("ANNULUS_BUILD", PROJECT / "build" / "release"))
-
-
-def emulate(*command, settings=None, log=None, timeout=300, **kwargs):
-    options = ["--build", BUILD]
-    options += ["--settings", json.dumps(settings)] if settings else []
-    options += ["--log", log] if log else []
-    return subprocess.run([str(word) for word in [PROJECT / "scripts/emulate", *options, "--", *command]],
-                          capture_output=True, text=True, check=False, timeout=timeout, **kwargs)
-
-
-def integrate(scan, output, *options, settings=None, log=None, npt=300, **kwargs):
-    return emulate("annulus", "integrate", "--backend", "xrt", "-p", scan / "scan.poni", "-n", npt, "--error-model",
-                   "poisson", "--json", "-o", output, *options, scan, settings=settings, log=log, **kwargs)
 
 
 @pytest.fixture(scope="module")
@@ -309,14 +295,3 @@ def test_an_ordinary_user_can_run_it(scans, tmp_path):
     done = integrate(scan, home / "xrt.nxs", user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd=home)
     assert done.returncode == 0, done.stderr
     assert_as_cpu(home / "xrt.nxs", scan)
-
-
-@pytest.mark.parametrize("faults", [{}, {"die_in_run": 5}, {"hang_in_run": 5}], ids=["good", "dies", "hangs"])
-def test_the_host_touches_no_wrong_memory_and_loses_none(scans, tmp_path, faults):
-    """Under valgrind; xrt.supp lists what XRT itself does."""
-    scan = scans("Pilatus100k", 210)
-    done = emulate("valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite,possible",
-                   f"--suppressions={pathlib.Path(__file__).with_name('xrt.supp')}", "annulus", "integrate", "--backend", "xrt",
-                   "-p", scan / "scan.poni", "-n", 50, "--retry-device", "--device-timeout", 15, "-q", "-o", tmp_path / "out.nxs",
-                   *sorted(scan.glob("*.cbf"))[:12], settings={"faults": faults})
-    assert done.returncode == 0, done.stderr

@@ -1,15 +1,12 @@
 """Transfers run while kernels do: the time of a scan is that of the slower of the two, not of both."""
 
 import json
-import os
-import pathlib
 import statistics
-import subprocess
 
 import numpy
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ["ANNULUS_BUILD"])
+from emulation import emulate
+
 FRAMES, UNITS, FRAMES_A_LAUNCH = 100, 2, 4
 TRANSFER, KERNEL = 0.010, 0.010  # seconds a frame
 SHAPE = (64, 64)
@@ -27,10 +24,8 @@ def test_a_hundred_frames_over_two_units(tmp_path):
     settings = {"times": {"upload_ms_per_mib": 1e3 * TRANSFER / mib_a_frame, "frame_ms": 1e3 * KERNEL}}
     seconds = []
     for attempt in range(3):
-        done = subprocess.run(
-            [PROJECT / "scripts/emulate", "--build", BUILD, "--settings", json.dumps(settings), "--", "annulus", "integrate",
-             "--backend", "xrt", "-p", tmp_path / "case.poni", "-n", "20", "--json", "-o", tmp_path / f"{attempt}.nxs",
-             *sorted(tmp_path.glob("*.npy"))], capture_output=True, text=True, check=False, timeout=60)
+        done = emulate("annulus", "integrate", "--backend", "xrt", "-p", tmp_path / "case.poni", "-n", 20, "--json",
+                       "-o", tmp_path / f"{attempt}.nxs", *sorted(tmp_path.glob("*.npy")), settings=settings)
         assert done.returncode == 0, done.stderr
         seconds.append(json.loads(done.stdout)["seconds"]["scan"])
     # The link is one for both units: it is busy all the time, and then the last launch runs.
