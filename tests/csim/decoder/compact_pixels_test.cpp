@@ -91,7 +91,7 @@ TEST(AcceptCodes, JudgesEveryWordOf8AsOneCodeAfterTheOther) {
             word.starts = starts;
             word.cut = cut;
             word.out_of_range = outside;
-            word.count = 8;
+            word.count = static_cast<uint8_t>(last ? std::bit_width(starts | cut) : 8);
             word.last = last;
             expect_judged(word, left);
             ASSERT_FALSE(testing::Test::HasFatalFailure())
