@@ -49,7 +49,7 @@ struct BackendOptions {
 
   // Of the xrt backend.
   std::string device = "0";      // index of the card, or its PCIe address
-  std::string xclbin;            // the kernels for it
+  std::string xclbin = {};       // the kernels for it
   bool retry_device = false;     // reopen a lost card, once, and go on with the frames it had
   double device_timeout = 60.0;  // seconds after which a launch that does not end means that the card is lost
 };
