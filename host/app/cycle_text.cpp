@@ -34,8 +34,8 @@ std::string to_text(const CycleReport& report, const Card& card, const Predictio
   const double pixels = static_cast<double>(report.pixels);
   const double most = report.limiting_stage().iterations_a_frame;
   std::string text =
-      fmt::format("{}: {} frames of {} pixels, {:.3f} bytes a pixel, {} bins\n\n", report.kernel,
-                  report.frames, report.pixels, report.payload_bytes_a_frame / pixels, report.bins);
+      fmt::format("{}: {} frame{} of {} pixels, {:.3f} bytes a pixel, {} bins\n\n", report.kernel,
+                  report.frames, report.frames == 1 ? "" : "s", report.pixels, report.payload_bytes_a_frame / pixels, report.bins);
 
   text += fmt::format("{:<18}{:>18}{:>18}\n", "stage", "iterations/frame", "once a launch");
   for (const StageCycles& stage : report.stages) {

@@ -99,8 +99,7 @@ inline void bind_inputs(CLI::App& command, IntegrateConfig& config) {
 inline void bind_plan(CLI::App& command, IntegrateConfig& config) {
   for_each_option(config, [&](const OptionInfo& info, auto& field) {
     const std::string_view group = info.group;
-    const bool makes_plan = group == "Input" || group == "Pattern" || group == "Corrections";
-    if (makes_plan || std::string_view(info.key) == "threads") OptionBinder{command}(info, field);
+    if (group == "Input" || group == "Pattern" || group == "Corrections") OptionBinder{command}(info, field);
   });
 }
 

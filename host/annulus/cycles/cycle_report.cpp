@@ -83,10 +83,15 @@ TimedLaunch launch_recorded(const DevicePlan& plan, const Frame& frame, std::siz
   return timed;
 }
 
-// Adds what the frame's second time in a launch cost, and apart from it what the launch did.
-void add_difference(std::uint64_t once, std::uint64_t twice, double& of_frame, double& of_launch) {
-  of_frame += static_cast<double>(twice) - static_cast<double>(once);
-  of_launch += 2 * static_cast<double>(once) - static_cast<double>(twice);
+// What the second time of a frame costs, and what the launch does besides.
+struct Split {
+  double frame = 0;
+  double launch = 0;
+};
+
+Split split(std::uint64_t once, std::uint64_t twice) {
+  const double frame = static_cast<double>(twice) - static_cast<double>(once);
+  return {frame, static_cast<double>(once) - frame};
 }
 
 }  // namespace
@@ -150,11 +155,16 @@ void CycleCounter::add(const Frame& frame) {
   if (totals.frames == 0) state.begin(frame, once);
   ++totals.frames;
   totals.payload_bytes_a_frame += static_cast<double>(frame.payload.size());
-  add_difference(once.replay.clocks, twice.replay.clocks, totals.clocks_a_frame, totals.clocks_a_launch);
+  Split clocks = split(once.replay.clocks, twice.replay.clocks);
   for (std::size_t i = 0; i < totals.stages.size(); ++i) {
-    add_difference(once.report.stages[i].iterations, twice.report.stages[i].iterations,
-                   totals.stages[i].iterations_a_frame, totals.stages[i].iterations_a_launch);
+    const Split iterations = split(once.report.stages[i].iterations, twice.report.stages[i].iterations);
+    totals.stages[i].iterations_a_frame += iterations.frame;
+    totals.stages[i].iterations_a_launch += iterations.launch;
+    // Early frames use up the slack that the start of a launch leaves some stages; later ones find none.
+    clocks.frame = std::max(clocks.frame, iterations.frame);
   }
+  totals.clocks_a_frame += clocks.frame;
+  totals.clocks_a_launch += clocks.launch;
   for (std::size_t i = 0; i < totals.fifos.size(); ++i) {
     totals.fifos[i].elements_a_frame += static_cast<double>(once.report.streams[i].writes);
     totals.fifos[i].high_water = std::max(totals.fifos[i].high_water, twice.replay.high_water[i]);
