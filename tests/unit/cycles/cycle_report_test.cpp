@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <launch.hpp>
+#include <replay.hpp>
 
 #include "naive_reduction.hpp"
 #include "plan_fixtures.hpp"
@@ -165,6 +165,25 @@ TEST(CycleReport, AveragesOfFramesAddUpToALaunchOfAllOfThem) {
           << stage.name;
     }
   }
+}
+
+TEST(CycleReport, ReplayDoesNotDependOnHowTheLaunchRan) {
+  const DevicePlan plan = pack_plan(*make_plan(100, Splitting::kBoundingBox), "test");
+  const Frame frame = packed_frame(3);
+  const std::vector<const Frame*> frames(5, &frame);
+  const auto record = [&](annulus_sim::Mode mode) {
+    annulus_sim::Launch launch(mode);
+    launch.record_steps();
+    launch.run([&] { call_kernel(plan, Codec::kByteOffset, PixelType::kI32, pack_frames(frames)); });
+    return launch.report();
+  };
+  const annulus_sim::LaunchReport in_sequence = record(annulus_sim::Mode::kSequential);
+  const annulus_sim::LaunchReport at_once = record(annulus_sim::Mode::kConcurrent);
+  for (std::size_t i = 0; i < in_sequence.stages.size(); ++i) {
+    EXPECT_EQ(in_sequence.stages[i].steps, at_once.stages[i].steps) << in_sequence.stages[i].name;
+  }
+  EXPECT_EQ(annulus_sim::replay(in_sequence).clocks, annulus_sim::replay(at_once).clocks);
+  EXPECT_EQ(annulus_sim::replay(in_sequence).high_water, annulus_sim::replay(at_once).high_water);
 }
 
 TEST(CycleReport, ClocksAreNoFewerThanIterationsAndHighWaterFitsTheDepth) {
