@@ -33,9 +33,9 @@ double gigapixels_per_second(const CycleReport& report, const RateLimit& limit) 
 std::string to_text(const CycleReport& report, const Card& card, const Prediction& prediction) {
   const double pixels = static_cast<double>(report.pixels);
   const double most = report.limiting_stage().iterations_a_frame;
-  std::string text =
-      fmt::format("{}: {} frame{} of {} pixels, {:.3f} bytes a pixel, {} bins\n\n", report.kernel,
-                  report.frames, report.frames == 1 ? "" : "s", report.pixels, report.payload_bytes_a_frame / pixels, report.bins);
+  std::string text = fmt::format("{}: {} frame{} of {} pixels, {:.3f} bytes a pixel, {} bins\n\n",
+                                 report.kernel, report.frames, report.frames == 1 ? "" : "s", report.pixels,
+                                 report.payload_bytes_a_frame / pixels, report.bins);
 
   text += fmt::format("{:<18}{:>18}{:>18}\n", "stage", "iterations/frame", "once a launch");
   for (const StageCycles& stage : report.stages) {

@@ -5,9 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <regex>
+#include <charconv>
+#include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 namespace annulus {
 namespace {
@@ -17,11 +20,14 @@ using Json = nlohmann::json;
 
 constexpr const char* kFileName = "card.json";
 
+// Those of which speed is known: the emulated card has none to speak of.
 std::string known_cards(const fs::path& platform) {
   std::vector<std::string> names;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(platform, ignored)) {
-    if (fs::exists(entry.path() / kFileName, ignored)) names.push_back(entry.path().filename().string());
+    std::ifstream file(entry.path() / kFileName);
+    const Json facts = Json::parse(file, nullptr, false);
+    if (facts.contains("clock_mhz")) names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return fmt::format("{}", fmt::join(names, ", "));
@@ -95,9 +101,42 @@ class Facts {
   Json json_;
 };
 
-// The sp= lines of a file for the vendor's linker: sp=reduce_raw_1.frames:HBM[4:7]
+// Takes what stands before `end` off the front of `rest`, with the sign itself; nothing if it is not there.
+std::string_view cut(std::string_view& rest, char end) {
+  const std::size_t length = rest.find(end);
+  if (length == std::string_view::npos) return {};
+  const std::string_view front = rest.substr(0, length);
+  rest.remove_prefix(length + 1);
+  return front;
+}
+
+std::optional<unsigned> whole_number(std::string_view text) {
+  unsigned number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// "sp=reduce_raw_1.frames:HBM[4:7]"; nothing if it does not look like that.
+struct ConnectivityLine {
+  PortBanks port;
+  std::string_view memory_kind;
+};
+std::optional<ConnectivityLine> parse_line(std::string_view line) {
+  cut(line, '=');
+  const std::string_view unit = cut(line, '.');
+  const std::string_view port = cut(line, ':');
+  const std::string_view kind = cut(line, '[');
+  std::string_view banks = cut(line, ']');
+  const bool has_range = banks.find(':') != std::string_view::npos;
+  const auto first = whole_number(has_range ? cut(banks, ':') : banks);
+  const auto last = whole_number(banks);
+  if (unit.empty() || port.empty() || kind.empty() || !first || !last || !line.empty()) return std::nullopt;
+  return ConnectivityLine{{std::string(unit), std::string(port), *first, *last}, kind};
+}
+
+// The sp= lines of a file for the vendor's linker.
 std::vector<PortBanks> read_ports(const fs::path& file, const Card& card, unsigned compute_units) {
-  static const std::regex kLine(R"(sp=(\w+)\.(\w+):(\w+)\[(\d{1,4})(?::(\d{1,4}))?\]\s*)");
   std::vector<PortBanks> ports;
   std::istringstream text(read_text_file(file, ErrorKind::kUsage));
   std::string line;
@@ -107,12 +146,10 @@ std::vector<PortBanks> read_ports(const fs::path& file, const Card& card, unsign
       throw Error(ErrorKind::kUsage, fmt::format("{}, line {}", file.string(), number), fault,
                   fmt::format("write sp=unit.port:{}[0]", card.memory_kind));
     };
-    std::smatch part;
-    if (!std::regex_match(line, part, kLine)) refuse(fmt::format("'{}' is not understood", line));
-    PortBanks port{part[1], part[2], 0, 0};
-    port.first = static_cast<unsigned>(std::stoul(part[4]));
-    port.last = part[5].matched ? static_cast<unsigned>(std::stoul(part[5])) : port.first;
-    if (part[3] != card.memory_kind || port.first > port.last || port.last >= card.banks) {
+    const auto parsed = parse_line(line);
+    if (!parsed) refuse(fmt::format("'{}' is not understood", line));
+    const PortBanks& port = parsed->port;
+    if (parsed->memory_kind != card.memory_kind || port.first > port.last || port.last >= card.banks) {
       refuse(fmt::format("the card's memory is {}[0:{}]", card.memory_kind, card.banks - 1));
     }
     ports.push_back(port);

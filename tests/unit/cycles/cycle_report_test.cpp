@@ -1,5 +1,4 @@
 #include <annulus/backends/kernel_launch.hpp>
-#include <annulus/codecs/byte_offset.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/cycles/cycle_report.hpp>
 
@@ -7,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <replay.hpp>
 
-#include "naive_reduction.hpp"
 #include "plan_fixtures.hpp"
+#include "test_frames.hpp"
 
 namespace annulus {
 namespace {
@@ -33,16 +32,11 @@ Frame plain_frame(PixelType type = PixelType::kI32) {
 
 // Every `every`-th difference takes three bytes instead of one; 0: none.
 Frame packed_frame(std::size_t every) {
-  std::vector<std::int32_t> pixels(kShape.size(), 5);
+  std::vector<std::int64_t> pixels(kShape.size(), 5);
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     if (every > 0 && (i / every) % 2 == 1) pixels[i] = 1000;
   }
-  Frame frame;
-  frame.codec = Codec::kByteOffset;
-  frame.shape = kShape;
-  frame.source = "test";
-  frame.payload = Bytes(encode_byte_offset(pixels));
-  return frame;
+  return testing::byte_offset_frame(kShape, pixels);
 }
 
 CycleReport report_on(std::shared_ptr<const Plan> plan, const std::vector<Frame>& frames) {
