@@ -10,7 +10,7 @@ namespace annulus_sim {
 
 class Stage {
  public:
-  Stage(LaunchState* launch, const char* name) : launch(launch), report{name, 0} {}
+  Stage(LaunchState* launch, const char* name) : launch(launch), report{name, 0, {}} {}
 
   LaunchState* const launch;
   StageReport report;
@@ -42,7 +42,10 @@ class LaunchState {
     blocked_ = running_ = 0;
   }
 
-  void add(StreamState& stream) { streams_.push_back(&stream); }
+  void add(StreamState& stream) {
+    stream.number_ = streams_.size();
+    streams_.push_back(&stream);
+  }
 
   void remove(StreamState& stream) {
     report_.streams.insert(report_.streams.begin(), stream.traffic_);  // they end in reverse order
@@ -124,6 +127,7 @@ class LaunchState {
   std::mutex mutex_;
   const Mode mode_;
   const std::chrono::milliseconds patience_;
+  bool records_ = false;
   std::size_t forced_depth_ = 0;
   std::map<std::string, std::size_t> forced_depths_;
   LaunchReport report_;
@@ -177,6 +181,8 @@ void Launch::force_depth(const std::string& stream, std::size_t depth) {
   state_->forced_depths_[stream] = depth;
 }
 
+void Launch::record_steps() { state_->records_ = true; }
+
 void Launch::run(const std::function<void()>& kernel) {
   state_->begin();
   current_launch = state_.get();
@@ -228,6 +234,7 @@ StreamState::Turn StreamState::wait_to_read() {
                           name_of(current_stage) + ", after " + std::to_string(traffic_.reads) + " elements");
   }
   ++traffic_.reads;
+  record(reads_stream(number_));
   return Turn(*this, std::move(lock));
 }
 
@@ -239,6 +246,7 @@ StreamState::Turn StreamState::wait_to_write() {
     if (held() >= traffic_.depth) wait(lock, writer_waits_, false);
   }
   ++traffic_.writes;
+  record(writes_stream(number_));
   traffic_.high_water = std::max(traffic_.high_water, held());
   return Turn(*this, std::move(lock));
 }
@@ -251,6 +259,10 @@ void StreamState::claim(const Stage*& owner, const char* role) {
                           " and " + name_of(current_stage));
   }
   owner = current_stage;
+}
+
+void StreamState::record(Step step) const {
+  if (launch_ && launch_->records_ && current_stage) current_stage->report.steps.push_back(step);
 }
 
 void StreamState::wait(std::unique_lock<std::mutex>& lock, bool& waiting, bool to_read) {
@@ -269,6 +281,7 @@ void StreamState::wait(std::unique_lock<std::mutex>& lock, bool& waiting, bool t
 void count_iteration() {
   if (!current_stage) return;
   ++current_stage->report.iterations;
+  if (current_stage->launch->records_) current_stage->report.steps.push_back(kIterates);
   // A stage that spins must not keep a failed launch from ending.
   if (current_stage->report.iterations % 65536 != 0 || !current_stage->launch->concurrent()) return;
   const std::lock_guard<std::mutex> lock(current_stage->launch->mutex_);

@@ -30,9 +30,17 @@ class SimulationError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What a stage did, one after the other, if the launch records it: kIterates, or reads_stream(i) or
+// writes_stream(i) of the i-th stream.
+using Step = std::uint8_t;
+constexpr Step kIterates = 0;
+constexpr Step reads_stream(std::size_t i) { return static_cast<Step>(2 * i + 1); }
+constexpr Step writes_stream(std::size_t i) { return static_cast<Step>(2 * i + 2); }
+
 struct StageReport {
   std::string name;
   std::uint64_t iterations = 0;  // of its pipelined loops: clocks, at an initiation interval of 1
+  std::vector<Step> steps;
 };
 
 struct StreamTraffic {
@@ -45,7 +53,7 @@ struct StreamTraffic {
 
 struct LaunchReport {
   std::vector<StageReport> stages;
-  std::vector<StreamTraffic> streams;
+  std::vector<StreamTraffic> streams;  // in the order of their declaration
 };
 
 class Stage;
@@ -63,6 +71,9 @@ class Launch {
   void force_depth(std::size_t depth);
   // The same for one stream.
   void force_depth(const std::string& stream, std::size_t depth);
+
+  // The report will have the steps of every stage: a byte for each, of which a large frame has millions.
+  void record_steps();
 
   // Throws SimulationError, or what a stage threw.
   void run(const std::function<void()>& kernel);
@@ -103,9 +114,11 @@ class StreamState {
 
   std::size_t held() const { return static_cast<std::size_t>(traffic_.writes - traffic_.reads); }
   void claim(const Stage*& owner, const char* role);
+  void record(Step step) const;
   void wait(std::unique_lock<std::mutex>& lock, bool& waiting, bool to_read);
 
   LaunchState* launch_;
+  std::size_t number_ = 0;  // in the order of declaration
   StreamTraffic traffic_;
   const Stage* writer_ = nullptr;
   const Stage* reader_ = nullptr;

@@ -16,5 +16,6 @@ Command add_plot(CLI::App& program);
 Command add_info(CLI::App& program);
 Command add_verify(CLI::App& program);
 Command add_devices(CLI::App& program);
+Command add_model_report(CLI::App& program);
 
 }  // namespace annulus::app

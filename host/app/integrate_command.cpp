@@ -1,7 +1,5 @@
-#include <annulus/core/text_file.hpp>
-#include <annulus/engine/inputs.hpp>
 #include <annulus/engine/reduction.hpp>
-#include <annulus/geometry/poni.hpp>
+#include <annulus/engine/scan_plan.hpp>
 #include <annulus/outputs/matrix_file.hpp>
 #include <annulus/version.hpp>
 
@@ -34,18 +32,6 @@ struct IntegrateCommand {
   bool json = false;
   bool quiet = false;
 };
-
-// Maps are read once; they are small beside a scan.
-PixelMaps read_maps(const IntegrateConfig& config, const OpenOptions& open) {
-  PixelMaps maps;
-  if (!config.mask.empty()) maps.mask = read_mask(config.mask, open);
-  if (!config.dark.empty()) maps.dark = read_image(config.dark, open);
-  if (!config.flat.empty()) maps.flat = read_image(config.flat, open);
-  maps.mask_name = config.mask;
-  maps.dark_name = config.dark;
-  maps.flat_name = config.flat;
-  return maps;
-}
 
 // Named after the first input, in the working directory.
 fs::path default_output(const IntegrateConfig& config, const std::vector<std::string>& urls,
@@ -105,19 +91,12 @@ std::uint64_t guess_frames(const std::vector<std::string>& urls, const OpenOptio
 
 int integrate(IntegrateCommand& command) {
   IntegrateConfig& config = command.config;
-  config.integration.solid_angle = !config.no_solid_angle;
   if (command.dump_config) {
     fmt::print("{}\n", as_text(to_json(config)));
     return kSuccess;
   }
-  check(config);
   const auto start = Clock::now();
-  const std::vector<std::string> urls = expand_inputs(config.inputs);
-  const OpenOptions open = open_options(config);
-  const std::string poni_text = read_text_file(config.poni, ErrorKind::kGeometry);
-  const Geometry geometry = parse_poni(poni_text, config.poni);
-  const auto plan = std::make_shared<const Plan>(build_plan(
-      geometry, config.integration, read_maps(config, open), probe_frames(urls, open), config.threads));
+  const auto [urls, open, poni_text, plan] = make_scan_plan(config);
   RunReport report;
   report.plan_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   report.plan = plan.get();
@@ -186,22 +165,13 @@ Command add_integrate(CLI::App& program) {
   CLI::App* const command = program.add_subcommand("integrate", "Reduce frames to diffraction patterns");
   const auto state = std::make_shared<IntegrateCommand>();
   for_each_option(state->config, OptionBinder{*command});
-  command->add_option("--config", state->config_file,
-                      "JSON with any of these options; the command line wins");
+  bind_config_file(*command, state->config_file);
   command->add_flag("--dump-config", state->dump_config, "Print the configuration as JSON and leave");
   command->add_flag("--json", state->json, "Print the summary as JSON");
   command->add_flag("-q,--quiet", state->quiet, "Print nothing but errors");
 
   return [state, command] {
-    // The command line wins over the file: the file sets the defaults, then the options that were given are
-    // applied once more.
-    if (!state->config_file.empty()) {
-      state->config = IntegrateConfig();
-      apply_json(read_text_file(state->config_file, ErrorKind::kUsage), state->config_file, state->config);
-      for (CLI::Option* const option : command->get_options()) {
-        if (option->count() > 0) option->run_callback();
-      }
-    }
+    apply_config_file(*command, state->config_file, state->config);
     return integrate(*state);
   };
 }

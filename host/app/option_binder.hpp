@@ -1,6 +1,7 @@
 // Turns the library's table of options into CLI11 options.
 #pragma once
 
+#include <annulus/core/text_file.hpp>
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/enum_names.hpp>
 
@@ -92,6 +93,29 @@ inline void bind_inputs(CLI::App& command, IntegrateConfig& config) {
     const std::string_view key = info.key;
     if (key == "inputs" || key.starts_with("raw_")) OptionBinder{command}(info, field);
   });
+}
+
+// Only what makes the plan, for commands that run frames but write no patterns.
+inline void bind_plan(CLI::App& command, IntegrateConfig& config) {
+  for_each_option(config, [&](const OptionInfo& info, auto& field) {
+    const std::string_view group = info.group;
+    if (group == "Input" || group == "Pattern" || group == "Corrections") OptionBinder{command}(info, field);
+  });
+}
+
+inline void bind_config_file(CLI::App& command, std::string& file) {
+  command.add_option("--config", file, "JSON with any of these options; the command line wins");
+}
+
+// The command line wins over the file: the file sets the defaults, then the options that were given are
+// applied once more.
+inline void apply_config_file(CLI::App& command, const std::string& file, IntegrateConfig& config) {
+  if (file.empty()) return;
+  config = IntegrateConfig();
+  apply_json(read_text_file(file, ErrorKind::kUsage), file, config);
+  for (CLI::Option* const option : command.get_options()) {
+    if (option->count() > 0) option->run_callback();
+  }
 }
 
 }  // namespace annulus::app

@@ -11,3 +11,9 @@ run("${CMAKE_COMMAND}" --build "${SCRATCH}/consumer")
 set(PROGRAM "${SCRATCH}/prefix/bin/annulus")
 set(EXAMPLE "${SCRATCH}/consumer/example")
 include("${CMAKE_CURRENT_LIST_DIR}/try_example.cmake")
+
+# The cards are found from where the program is, not from where it was built.
+run("${PROGRAM}" model-report --poni "${poni}" --frames 1 "${frame}")
+if(NOT output MATCHES "Alveo U50: [0-9.]+ frames/s" OR NOT EXISTS "${SCRATCH}/prefix/share/annulus/platform/u50/card.json")
+  message(FATAL_ERROR "the installed program does not report on the installed cards\n${output}")
+endif()

@@ -21,7 +21,7 @@ struct IntegrateConfig {
   std::vector<std::string> inputs;
   std::string poni;
   IntegrationOptions integration;
-  bool no_solid_angle = false;  // the flag; integration.solid_angle follows it
+  bool no_solid_angle = false;  // decides about integration.solid_angle
   std::string mask;
   std::string dark;
   std::string flat;

@@ -1,0 +1,24 @@
+// From a configuration to the frames it names and the plan for them: what all commands that run frames begin
+// with.
+#pragma once
+
+#include <annulus/engine/config.hpp>
+#include <annulus/plan/plan.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace annulus {
+
+struct ScanPlan {
+  std::vector<std::string> urls;
+  OpenOptions open;
+  std::string poni_text;
+  std::shared_ptr<const Plan> plan;
+};
+
+// Throws kUsage for a configuration that makes no sense, and what reading its files and build_plan throw.
+ScanPlan make_scan_plan(const IntegrateConfig& config);
+
+}  // namespace annulus

@@ -1,0 +1,96 @@
+#include <annulus/engine/frame_reader.hpp>
+#include <annulus/engine/prepare.hpp>
+#include <annulus/engine/scan_plan.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "commands.hpp"
+#include "cycle_text.hpp"
+#include "exit_code.hpp"
+#include "json_text.hpp"
+#include "option_binder.hpp"
+#include "progress.hpp"
+
+namespace annulus::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ModelReportCommand {
+  IntegrateConfig config;
+  std::string config_file;
+  std::string card = "u50";
+  std::optional<double> clock_mhz;
+  std::uint64_t frames = 4;
+  bool json = false;
+};
+
+// Cards are found from where the program is, which has the same place in a build and in an installation.
+fs::path platform_folder() {
+  const char* const chosen = std::getenv("ANNULUS_PLATFORM_DIR");
+  if (chosen != nullptr && *chosen != '\0') return chosen;
+  std::error_code ignored;
+  return (fs::read_symlink("/proc/self/exe", ignored).parent_path() / ANNULUS_PLATFORM_FROM_PROGRAM)
+      .lexically_normal();
+}
+
+CycleReport count_cycles(const ModelReportCommand& command, const ScanPlan& scan) {
+  CycleCounter counter(scan.plan);
+  FrameReader reader(
+      scan.urls, {scan.open, 1, 2, [&](Frame frame) { return prepare_frame(*scan.plan, std::move(frame)); }});
+  Progress progress("counting", command.json);
+  for (std::uint64_t done = 0; done < command.frames; ++done) {
+    const auto item = reader.next();
+    if (!item) break;
+    if (item->fault) throw *item->fault;
+    counter.add(item->frame);
+    progress.update(done + 1, 0, std::min(command.frames, reader.frames_expected()));
+  }
+  progress.finish();
+  return counter.report();
+}
+
+int report_model(const ModelReportCommand& command) {
+  const Card card = read_card(command.card, platform_folder());
+  const CycleReport report = count_cycles(command, make_scan_plan(command.config));
+  const Prediction prediction = predict(report, card, command.clock_mhz.value_or(card.clock_mhz));
+  if (command.json) {
+    fmt::print("{}\n", as_text(to_json(report, card, prediction)));
+  } else {
+    fmt::print("{}", to_text(report, card, prediction));
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+Command add_model_report(CLI::App& program) {
+  CLI::App* const command = program.add_subcommand(
+      "model-report", "Count what frames cost in the FPGA kernels, and predict a card's frame rate");
+  const auto state = std::make_shared<ModelReportCommand>();
+  bind_plan(*command, state->config);
+  const char* const group = "Report";
+  command->add_option("--card", state->card, "Folder of platform/, or a file card.json")
+      ->capture_default_str()
+      ->group(group);
+  command->add_option("--clock", state->clock_mhz, "MHz (default: the card's)")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  command->add_option("--frames", state->frames, "Frames to run at most")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->group(group);
+  command->add_flag("--json", state->json, "Print JSON")->group(group);
+  bind_config_file(*command, state->config_file);
+  return [state, command] {
+    apply_config_file(*command, state->config_file, state->config);
+    return report_model(*state);
+  };
+}
+
+}  // namespace annulus::app
