@@ -73,18 +73,47 @@ XrtCard::XrtCard(const BackendOptions& options)
   check_xclbin(options_.xclbin);
   device_ = open_device(options_.device);
   try {
-    session_ = open_session();
+    open_session();
   } catch (const CardLost& lost) {
     throw lost_error(lost.what());
   }
 }
 
-void XrtCard::with_session(const std::function<void(const std::shared_ptr<XrtSession>&)>& use) {
+xrt::uuid XrtCard::load_xclbin() {
+  xrt::uuid uuid;
+  try {
+    uuid = device_.load_xclbin(options_.xclbin);
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::kBackend, options_.xclbin,
+                fmt::format("{} cannot load it: {}", name_, error.what()),
+                "is it an xclbin for this card? 'xbutil examine' shows the card's platform");
+  }
+  if (device_.get_xclbin_uuid() != uuid) {
+    throw Error(ErrorKind::kBackend, options_.xclbin, fmt::format("{} has another xclbin loaded", name_),
+                "end the program that uses the card");
+  }
+  return uuid;
+}
+
+// In this order: a run that never ended may only be destroyed after the xclbin was loaded again, and XRT
+// gives new kernels the stale insides of old ones as long as those live.
+void XrtCard::open_session() {
+  const xrt::uuid uuid = load_xclbin();
+  session_.reset();
+  try {
+    session_ = std::make_unique<XrtSession>(device_, uuid, options_.xclbin, timeout_seconds());
+  } catch (const CardLost&) {
+    load_xclbin();  // before the run that it holds is destroyed
+    throw;
+  }
+}
+
+void XrtCard::with_session(const std::function<void(XrtSession&)>& use) {
   while (true) {
-    const std::shared_ptr<XrtSession> session = enter();
+    const unsigned generation = enter();
     std::optional<std::string> reason;
     try {
-      use(session);
+      use(*session_);
     } catch (const CardLost& lost) {
       reason = lost.what();
     } catch (...) {
@@ -93,29 +122,16 @@ void XrtCard::with_session(const std::function<void(const std::shared_ptr<XrtSes
     }
     leave();
     if (!reason) return;
-    recover(session, *reason);
+    recover(generation, *reason);
   }
 }
 
-std::shared_ptr<XrtSession> XrtCard::open_session() {
-  try {
-    return std::make_shared<XrtSession>(device_, options_.xclbin, name_, timeout_seconds());
-  } catch (const CardLost&) {
-    try {
-      device_.load_xclbin(options_.xclbin);  // frees the run that did not end
-    } catch (const std::exception&) {
-      // Then the card is beyond help, which is being told.
-    }
-    throw;
-  }
-}
-
-std::shared_ptr<XrtSession> XrtCard::enter() {
+unsigned XrtCard::enter() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return failure_ || !session_->lost; });
   if (failure_) throw *failure_;
   ++users_;
-  return session_;
+  return generation_;
 }
 
 void XrtCard::leave() {
@@ -124,19 +140,20 @@ void XrtCard::leave() {
   changed_.notify_all();
 }
 
-void XrtCard::recover(const std::shared_ptr<XrtSession>& session, const std::string& reason) {
+void XrtCard::recover(unsigned generation, const std::string& reason) {
   std::unique_lock lock(mutex_);
   if (failure_) throw *failure_;
-  if (session_ != session || session->lost.exchange(true)) return;  // somebody else sees to it
+  if (generation_ != generation || session_->lost.exchange(true)) return;  // somebody else sees to it
   // Those that still wait for the card see that it is lost and leave.
   changed_.wait(lock, [this] { return users_ == 0; });
-  // A new session in any case: runs that never ended may only be destroyed after the xclbin was loaded again.
   try {
-    session_ = open_session();
+    open_session();  // even if nobody wants it: see there
+    ++generation_;
     if (!options_.retry_device || recovered_) failure_ = lost_error(reason);
     recovered_ = true;
   } catch (const std::exception& error) {
     failure_ = lost_error(fmt::format("{}; and it cannot be reopened: {}", reason, error.what()));
+    session_.release();  // with runs that never ended in it, it cannot be destroyed
   }
   changed_.notify_all();
   if (failure_) throw *failure_;

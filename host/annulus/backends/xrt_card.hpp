@@ -21,15 +21,16 @@ class XrtCard {
 
   // Calls use(session) until it does not throw CardLost. A lost card is reopened if that was asked for and
   // was not done before; otherwise kBackend is thrown, to every thread that uses it.
-  void with_session(const std::function<void(const std::shared_ptr<XrtSession>&)>& use);
+  void with_session(const std::function<void(XrtSession&)>& use);
 
   double timeout_seconds() const { return options_.device_timeout; }
 
  private:
-  std::shared_ptr<XrtSession> open_session();
-  std::shared_ptr<XrtSession> enter();
+  xrt::uuid load_xclbin();
+  void open_session();
+  unsigned enter();
   void leave();
-  void recover(const std::shared_ptr<XrtSession>& session, const std::string& reason);
+  void recover(unsigned generation, const std::string& reason);
   Error lost_error(const std::string& reason) const;
 
   const BackendOptions options_;
@@ -38,8 +39,9 @@ class XrtCard {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::shared_ptr<XrtSession> session_;
-  unsigned users_ = 0;  // threads between enter and leave
+  std::unique_ptr<XrtSession> session_;
+  unsigned generation_ = 0;  // of the session: a new one may lie where the old one was
+  unsigned users_ = 0;       // threads between enter and leave
   bool recovered_ = false;
   std::optional<Error> failure_;
 };

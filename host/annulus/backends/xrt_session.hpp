@@ -1,108 +1,46 @@
-// What is on a card from one load of its xclbin to the next: compute units, and the plan in their memory.
+// What is on a card from one load of its xclbin to the next: compute units, the plan, buffers.
 #pragma once
 
-#include <annulus/core/frame.hpp>
-#include <annulus/device/pack_plan.hpp>
+#include <annulus/backends/xrt_launch_slot.hpp>
 
-#include <xrt/xrt_bo.h>
-#include <xrt/xrt_device.h>
-#include <xrt/xrt_kernel.h>
-
-#include <array>
-#include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace annulus {
 
-// The card does not answer, or answers nonsense. What was launched may be launched again on a new session.
-class CardLost : public std::runtime_error {
- public:
-  // The run that did not end, if there is one: XRT ends the program if it is destroyed before the xclbin is
-  // loaded again, so whoever catches this does that first.
-  explicit CardLost(const std::string& reason, xrt::run run = {})
-      : std::runtime_error(reason), run_(std::move(run)) {}
-
- private:
-  xrt::run run_;
-};
-
-// Arguments of the kernels that are memory, in their order (hls/kernels.hpp).
-enum class KernelMemory : int {
-  kDescriptors,
-  kFrames,
-  kTable0,
-  kTable1,
-  kTable2,
-  kTable3,
-  kCorrections,
-  kResults,
-  kMissing
-};
-
-// The kernel that reduces frames of a codec.
-std::string kernel_name(Codec codec);
-
-// One compute unit, with the plan in its banks.
-class ComputeUnit {
- public:
-  ComputeUnit(const xrt::device& device, xrt::kernel kernel, std::string name);
-
-  // Once, before the first launch. Throws kBackend if a bank is full.
-  void upload(const DevicePlan& plan);
-  bool uploaded() const { return uploaded_; }
-
-  // A buffer in the bank of an argument. Throws kBackend, naming both, if it is full.
-  xrt::bo make_buffer(KernelMemory argument, std::size_t bytes) const;
-
-  // A run with all arguments set but descriptors, frames, results, missing and the number of frames.
-  xrt::run make_run(const DevicePlan& plan, Codec codec, PixelType type) const;
-
-  // Which build of the kernels this is, by a launch of one frame without pixels.
-  std::uint64_t build_word(double timeout_seconds, const std::atomic<bool>& lost) const;
-
-  const std::string& name() const { return name_; }
-
- private:
-  xrt::device device_;
-  xrt::kernel kernel_;
-  std::string name_;
-  bool uploaded_ = false;
-  std::array<xrt::bo, kernels::kTablePorts> table_;
-  xrt::bo corrections_;
-};
-
-// Starts the run and waits until it has ended. Throws CardLost if it fails, takes too long, or the card is
-// lost meanwhile.
-void finish_run(xrt::run& run, const std::string& unit, double timeout_seconds,
-                const std::atomic<bool>& lost);
-
 class XrtSession {
  public:
-  // Loads the xclbin and opens its compute units. `card` stands for the card in messages. Throws kBackend, or
-  // CardLost.
-  XrtSession(xrt::device device, const std::string& xclbin, const std::string& card, double timeout_seconds);
+  // The compute units of the xclbin that was just loaded. Throws kBackend if they are not those of this
+  // program, or CardLost.
+  XrtSession(const xrt::device& device, const xrt::uuid& uuid, std::string xclbin, double timeout_seconds);
 
   // Compute units of the kernel for a codec: named kernel_1, kernel_2 and so on.
   std::size_t units(Codec codec) const { return units_of(codec).size(); }
 
-  // One of them, with the plan. Throws kBackend if there is none for the codec.
-  ComputeUnit& unit(Codec codec, std::size_t number, const DevicePlan& plan);
+  // Puts the plan into the memory of all units for a codec.
+  void upload(Codec codec, const DevicePlan& plan);
+
+  // The buffers of thread `number` for frames of a codec, on one of the units; one plan and type a session.
+  // Throws kBackend if the xclbin has no kernel for them, or no memory is left.
+  LaunchSlot& slot(Codec codec, PixelType type, std::size_t number, const DevicePlan& plan);
 
   std::atomic<bool> lost = false;  // whoever waits for the card should stop
 
  private:
-  const std::vector<std::unique_ptr<ComputeUnit>>& units_of(Codec codec) const {
-    return codec == Codec::kByteOffset ? byte_offset_ : raw_;
-  }
+  using Units = std::vector<std::unique_ptr<ComputeUnit>>;
 
-  std::string xclbin_;
-  std::mutex uploading_;
-  std::vector<std::unique_ptr<ComputeUnit>> byte_offset_;
-  std::vector<std::unique_ptr<ComputeUnit>> raw_;
+  const Units& units_of(Codec codec) const { return codec == Codec::kByteOffset ? byte_offset_ : raw_; }
+  ComputeUnit& unit(Codec codec, std::size_t number, const DevicePlan& plan);
+
+  const std::string xclbin_;
+  Units byte_offset_;
+  Units raw_;
+  std::mutex mutex_;
+  std::map<std::pair<Codec, std::size_t>, std::unique_ptr<LaunchSlot>> slots_;
 };
 
 }  // namespace annulus
