@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 
 namespace annulus {
 namespace {
@@ -114,11 +115,14 @@ void XrtCard::with_session(const std::function<void(XrtSession&)>& use) {
     std::optional<std::string> reason;
     try {
       use(*session_);
-    } catch (const CardLost& lost) {
-      reason = lost.what();
-    } catch (...) {
+    } catch (const Error&) {
       leave();
       throw;
+    } catch (const std::bad_alloc&) {
+      leave();
+      throw;
+    } catch (const std::exception& error) {
+      reason = error.what();  // CardLost, or XRT's own: a transfer or a start that failed
     }
     leave();
     if (!reason) return;

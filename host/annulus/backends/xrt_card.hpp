@@ -19,8 +19,9 @@ class XrtCard {
   // Opens the card and loads the xclbin. Throws kBackend.
   explicit XrtCard(const BackendOptions& options);
 
-  // Calls use(session) until it does not throw CardLost. A lost card is reopened if that was asked for and
-  // was not done before; otherwise kBackend is thrown, to every thread that uses it.
+  // Calls use(session) until the card is not lost meanwhile, which is CardLost or any exception of XRT. A
+  // lost card is reopened if that was asked for and was not done before; otherwise kBackend is thrown, to
+  // every thread that uses it.
   void with_session(const std::function<void(XrtSession&)>& use);
 
   double timeout_seconds() const { return options_.device_timeout; }
