@@ -2,7 +2,9 @@
 //
 // In: values. Out: groups_of(pixels) vectors and one report a frame, whatever the payload holds: what is
 // missing is filled up with zeros, what follows the first fault is dropped, so that the next frame starts
-// clean. II = 1 a word: the feedback is the fill level and the vector that is not yet full.
+// clean. II = 1 a word: what is fed back are additions that depend on the words alone (codes, bytes, the fill
+// level), whether a fault was seen, and the vector that is not yet full. When a loop ends is known without
+// any of these, so that the next word need not wait for them.
 #pragma once
 
 #include <hls_stream.h>
@@ -16,7 +18,7 @@ template <int kWidth>
 struct CompactState {
   int32_t held[kWidth];  // the vector that is being filled
   uint32_t fill = 0;     // its pixels
-  uint32_t pixel = 0;    // pixels so far
+  uint32_t pixel = 0;    // codes so far: pixels, as long as there is no fault
   uint32_t byte = 0;     // of the payload, before this word
   bool faulty = false;
   Report report = {kGood, 0, 0};
@@ -64,7 +66,7 @@ inline uint32_t accept_codes(CompactState<kWidth>& state, const Values<kBytes>& 
     state.report.byte = state.byte + count_ones<kBytes>(before);
     state.report.pixel = state.pixel + good;
   }
-  state.pixel += good;
+  state.pixel += count_ones<kBytes>(values.starts);
   state.byte += values.count;
   if (values.last && !state.faulty && state.pixel < pixels) {
     state.faulty = true;
@@ -93,35 +95,40 @@ split:
     full.value[i] = both[i];
     state.held[i] = complete ? both[i + kWidth] : both[i];
   }
-  const uint32_t total = state.fill + count;
-  state.fill = total < kWidth ? (flush ? 0 : total) : total - kWidth;
+  state.fill = flush ? 0 : (state.fill + count) % kWidth;
   return complete;
 }
 
 template <int kBytes, int kWidth>
 void compact_pixels(hls::stream<Values<kBytes>>& values, uint32_t frame_count, uint32_t pixels,
                     hls::stream<Pixels<kWidth>>& vectors, hls::stream<Report>& reports) {
-  static_assert(kBytes <= kWidth, "a word fills at most one vector");
+  static_assert(kBytes <= kWidth && is_power_of_two(kWidth), "a word fills at most one vector");
   const uint32_t groups = pixels / kWidth + (pixels % kWidth != 0 ? 1 : 0);
 each_frame:
   for (uint32_t frame = 0; frame < frame_count; ++frame) {
     CompactState<kWidth> state;
     uint32_t sent = 0;
-    bool open = true;
+    bool last = false;
   each_word:
-    while (open || sent < groups) {
+    while (!last) {
 #pragma HLS PIPELINE II = 1
-      Values<kBytes> word = {};
-      const bool flush = !open;
-      if (open) word = values.read();
-      const uint32_t accepted = flush ? 0 : accept_codes(state, word, pixels);
+      Values<kBytes> word = values.read();
+      const uint32_t accepted = accept_codes(state, word, pixels);
       close_gaps(word.value, accepted);
       Pixels<kWidth> full;
-      if (pack(state, word.value, count_ones<kBytes>(accepted), flush, full)) {
+      if (pack(state, word.value, count_ones<kBytes>(accepted), false, full)) {
         vectors.write(full);
         ++sent;
       }
-      if (word.last) open = false;
+      last = word.last;
+    }
+  fill_up:
+    for (uint32_t vector = sent; vector < groups; ++vector) {
+#pragma HLS PIPELINE II = 1
+      const int32_t nothing[kBytes] = {};
+      Pixels<kWidth> full;
+      pack(state, nothing, 0, true, full);
+      vectors.write(full);
     }
     reports.write(state.report);
   }

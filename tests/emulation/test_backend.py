@@ -151,6 +151,16 @@ def test_a_lost_card_is_reopened_once_if_asked(scans, tmp_path, fault, at):
     assert_as_cpu(tmp_path / "out.nxs", scan)
 
 
+# Slow downloads, so that the card is lost while the sums of a launch that went well are being fetched.
+@pytest.mark.parametrize("at", [5, 6, 7, 8, 9])
+def test_what_a_lost_card_sends_is_never_a_sum(scans, tmp_path, at):
+    scan = scans("Pilatus100k", 210)
+    done = integrate(scan, tmp_path / "out.nxs", "--retry-device",
+                     settings={"times": {"frame_ms": 10, "download_ms": 3}, "faults": {"die_in_run": at}})
+    assert done.returncode == 0, done.stderr
+    assert_as_cpu(tmp_path / "out.nxs", scan)
+
+
 def test_a_card_that_is_lost_again_ends_the_scan(scans, tmp_path):
     done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--retry-device",
                      settings={"faults": {"die_in_run": 9, "every_time": True}})

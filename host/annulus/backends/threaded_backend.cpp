@@ -20,6 +20,7 @@ class ThreadedBackend final : public Backend {
 
   void load(std::shared_ptr<const Plan> plan) override {
     stop();
+    loaded_ = {};  // first: a card has one owner at a time, and a plan that is refused leaves none loaded
     loaded_ = settings_.prepare(std::move(plan));
     stopping_ = finished_ = false;
     submitted_ = collected_ = 0;

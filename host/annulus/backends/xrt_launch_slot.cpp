@@ -57,14 +57,17 @@ LaunchSums LaunchSlot::fetch(std::size_t count) {
   sums.results.assign(results, results + count * beats);
   bool invalid = false;
   for (std::size_t i = 0; i < count; ++i) {
-    const kernels::SumBeat& header = sums.results[i * beats];
-    if (header.sum[kernels::kHeaderBuild] == kAllOnes) throw CardLost("its memory reads as ones");
-    invalid |= header.sum[kernels::kHeaderInvalid] != 0;
+    invalid |= sums.results[i * beats].sum[kernels::kHeaderInvalid] != 0;
   }
-  if (!invalid) return sums;
-  missing_.sync(XCL_BO_SYNC_BO_FROM_DEVICE, count * missing_bytes(bins_), 0);
-  const auto* const missing = missing_.map<const kernels::SumBeat*>();
-  sums.missing.assign(missing, missing + count * kernels::missing_beats_of(bins_));
+  if (invalid) {
+    missing_.sync(XCL_BO_SYNC_BO_FROM_DEVICE, count * missing_bytes(bins_), 0);
+    const auto* const missing = missing_.map<const kernels::SumBeat*>();
+    sums.missing.assign(missing, missing + count * kernels::missing_beats_of(bins_));
+  }
+  // A lost card stays lost until the xclbin is loaded again. So if a header can be read now, all that was
+  // read before is what the kernel wrote.
+  results_.sync(XCL_BO_SYNC_BO_FROM_DEVICE, sizeof(kernels::SumBeat), 0);
+  if (results->sum[kernels::kHeaderBuild] == kAllOnes) throw CardLost("its memory reads as ones");
   return sums;
 }
 
