@@ -1,6 +1,6 @@
 // Adds differences up to pixels: a masked prefix sum over the word, on top of the last pixel before it.
 //
-// In: codes. Out: values, one for each word. II = 1: the feedback is one addition of the carried value.
+// In: codes. Out: values, one for each word. II = 1: the feedback is one addition of 32 bits.
 #pragma once
 
 #include <hls_stream.h>
@@ -10,11 +10,8 @@
 namespace kernels {
 
 struct AddDifferencesState {
-  int64_t value = 0;  // of the last pixel; int32 as long as the frame is good
+  int32_t value = 0;  // of the last pixel; wraps after one that is out of range, when nothing counts any more
 };
-
-// The sums saturate far outside int32, so that nothing overflows in what follows a pixel out of range.
-constexpr int64_t kFarOut = int64_t{1} << 40;
 
 template <int kBytes>
 inline Values<kBytes> add_differences_step(AddDifferencesState& state, const Codes<kBytes>& codes) {
@@ -45,8 +42,7 @@ carry:
     if (!fits) values.out_of_range |= codes.starts & uint32_t{1} << k;
     values.value[k] = static_cast<int32_t>(value);
   }
-  const int64_t value = state.value + sum[kBytes - 1];
-  state.value = value > kFarOut ? kFarOut : value < -kFarOut ? -kFarOut : value;
+  state.value = static_cast<int32_t>(state.value + sum[kBytes - 1]);
   values.starts = codes.starts;
   values.cut = codes.cut;
   values.count = codes.count;

@@ -142,7 +142,7 @@ def processes_of_the_card():
 
 
 @pytest.mark.parametrize("fault", ["die_in_run", "hang_in_run"])
-@pytest.mark.parametrize("at", [3, 9, 40])
+@pytest.mark.parametrize("at", [1, 2, 3, 9, 40])
 def test_a_lost_card_is_reopened_once_if_asked(scans, tmp_path, fault, at):
     scan = scans("Pilatus100k", 210)
     done = integrate(scan, tmp_path / "out.nxs", "--device-timeout", 1.5, "--retry-device", settings={"faults": {fault: at}})

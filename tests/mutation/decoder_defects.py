@@ -64,8 +64,6 @@ DEFECTS = [
      "bytes without a code are faulty"),
     ("add_differences.hpp", "state.value + sum[kBytes - 1]", "state.value + sum[kBytes - 2]",
      "the difference at a word's last byte is not carried"),
-    ("add_differences.hpp", "value < -kFarOut ? -kFarOut : value", "value",
-     "the carried sum has no lower limit"),
     ("add_differences.hpp", "    AddDifferencesState state;\n    bool last",
      "    static AddDifferencesState state;\n    bool last",
      "a frame starts from the last pixel of the one before"),

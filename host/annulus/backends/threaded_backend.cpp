@@ -80,7 +80,7 @@ class ThreadedBackend final : public Backend {
   };
 
   void work() {
-    const std::unique_ptr<BatchReducer> reducer = loaded_.make_reducer();
+    std::unique_ptr<BatchReducer> reducer;
     while (true) {
       Waiting batch;
       {
@@ -93,6 +93,7 @@ class ThreadedBackend final : public Backend {
       Done done;
       const auto start = std::chrono::steady_clock::now();
       try {
+        if (!reducer) reducer = loaded_.make_reducer();
         done.results = reducer->reduce(batch.frames);
       } catch (...) {
         done.failure = std::current_exception();

@@ -73,10 +73,13 @@ XrtCard::XrtCard(const BackendOptions& options)
   }
   check_xclbin(options_.xclbin);
   device_ = open_device(options_.device);
-  try {
-    open_session();
-  } catch (const CardLost& lost) {
-    throw lost_error(lost.what());
+  while (!session_) {
+    try {
+      open_session();
+    } catch (const CardLost& lost) {
+      if (!options_.retry_device || recovered_) throw lost_error(lost.what());
+      recovered_ = true;
+    }
   }
 }
 
@@ -103,9 +106,11 @@ void XrtCard::open_session() {
   session_.reset();
   try {
     session_ = std::make_unique<XrtSession>(device_, uuid, options_.xclbin, timeout_seconds());
-  } catch (const CardLost&) {
-    load_xclbin();  // before the run that it holds is destroyed
+  } catch (const Error&) {
     throw;
+  } catch (const std::exception& error) {
+    load_xclbin();  // before the run that a CardLost holds is destroyed
+    throw CardLost(error.what());
   }
 }
 
@@ -164,10 +169,10 @@ void XrtCard::recover(unsigned generation, const std::string& reason) {
 }
 
 Error XrtCard::lost_error(const std::string& reason) const {
-  return Error(ErrorKind::kBackend, name_, fmt::format("the card is lost: {}", reason),
-               recovered_
-                   ? "it was reopened once before; 'xbutil examine' and 'xbutil reset' help"
-                   : "run again; with --retry-device it is reopened once. 'xbutil examine' shows its state");
+  std::string cure = "run again; with --retry-device it is reopened once. 'xbutil examine' shows its state";
+  if (options_.retry_device) cure = "'xbutil examine' and 'xbutil reset' help";
+  if (recovered_) cure = "it was reopened once before; " + cure;
+  return Error(ErrorKind::kBackend, name_, fmt::format("the card is lost: {}", reason), cure);
 }
 
 std::vector<std::string> describe_cards() {

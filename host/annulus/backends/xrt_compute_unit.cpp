@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
+#include <system_error>
 #include <thread>
 
 namespace annulus {
@@ -25,10 +27,6 @@ xrt::bo upload_vector(const ComputeUnit& unit, KernelMemory argument, const std:
 }
 
 }  // namespace
-
-std::string kernel_name(Codec codec) {
-  return codec == Codec::kByteOffset ? "reduce_byte_offset" : "reduce_raw";
-}
 
 void finish_run(xrt::run& run, const std::string& unit, double timeout_seconds,
                 const std::atomic<bool>& lost) {
@@ -60,14 +58,20 @@ ComputeUnit::ComputeUnit(const xrt::device& device, xrt::kernel kernel, std::str
     : device_(device), kernel_(std::move(kernel)), name_(std::move(name)) {}
 
 xrt::bo ComputeUnit::make_buffer(KernelMemory argument, std::size_t bytes) const {
+  const auto refuse = [&](const char* reason) {
+    return Error(ErrorKind::kBackend, name_,
+                 fmt::format("no {:.1f} MiB are free in the bank of its argument '{}' ({})",
+                             static_cast<double>(bytes) / (1 << 20),
+                             kArgumentNames[static_cast<int>(argument)], reason),
+                 "use fewer bins, end other programs on the card, or use the cpu backend");
+  };
   try {
     return xrt::bo(device_, std::max<std::size_t>(bytes, 1), kernel_.group_id(static_cast<int>(argument)));
-  } catch (const std::exception& error) {
-    throw Error(ErrorKind::kBackend, name_,
-                fmt::format("no {:.1f} MiB are free in the bank of its argument '{}' ({})",
-                            static_cast<double>(bytes) / (1 << 20),
-                            kArgumentNames[static_cast<int>(argument)], error.what()),
-                "use fewer bins, end other programs on the card, or use the cpu backend");
+  } catch (const std::bad_alloc& error) {  // what XRT throws differs between emulation and a card
+    throw refuse(error.what());
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::not_enough_memory) throw;
+    throw refuse(error.what());
   }
 }
 

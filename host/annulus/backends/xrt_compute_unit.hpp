@@ -40,9 +40,6 @@ enum class KernelMemory : int {
   kMissing
 };
 
-// The kernel that reduces frames of a codec.
-std::string kernel_name(Codec codec);
-
 // One compute unit, with the plan in its banks.
 class ComputeUnit {
  public:

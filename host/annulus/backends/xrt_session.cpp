@@ -1,5 +1,6 @@
 #include <annulus/backends/xrt_session.hpp>
 #include <annulus/core/error.hpp>
+#include <annulus/device/pack_frames.hpp>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ std::vector<std::unique_ptr<ComputeUnit>> open_units(const xrt::device& device, 
       units.push_back(std::make_unique<ComputeUnit>(
           device, xrt::kernel(device, uuid, fmt::format("{}:{{{}}}", kernel, name)), name));
     } catch (const std::exception&) {
-      return units;  // XRT has no way to ask but to try
+      return units;  // a device and its kernels cannot be asked, only tried
     }
   }
 }

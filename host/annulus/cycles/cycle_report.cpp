@@ -2,6 +2,7 @@
 #include <annulus/backends/kernel_launch.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/cycles/cycle_report.hpp>
+#include <annulus/device/pack_frames.hpp>
 #include <annulus/device/unpack_result.hpp>
 
 #include <fmt/format.h>
@@ -18,10 +19,6 @@ constexpr const char* kName = "model-report";
 
 // What a random read of a few bytes costs a memory: it moves no less at once.
 constexpr double kLeastRead = 64;
-
-const char* kernel_of(Codec codec) {
-  return codec == Codec::kByteOffset ? "reduce_byte_offset" : "reduce_raw";
-}
 
 const annulus_sim::StreamTraffic& stream_of(const LaunchReport& report, const std::string& name) {
   const auto found = std::find_if(report.streams.begin(), report.streams.end(),
@@ -122,8 +119,8 @@ void CycleCounter::State::check(const Frame& frame) const {
   if (!fault.empty()) throw Error(ErrorKind::kInput, describe(frame), fault);
   if (totals.frames > 0 && frame.codec != codec) {
     throw Error(ErrorKind::kInput, describe(frame),
-                fmt::format("it needs the kernel {}, the frames before need {}", kernel_of(frame.codec),
-                            kernel_of(codec)),
+                fmt::format("it needs the kernel {}, the frames before need {}", kernel_name(frame.codec),
+                            kernel_name(codec)),
                 "report on compressed and on plain frames one after the other");
   }
 }
@@ -137,7 +134,7 @@ void CycleCounter::State::check(const Frame& frame, const LaunchSums& sums) cons
 // The names of everything, with nothing added up yet.
 void CycleCounter::State::begin(const Frame& frame, const TimedLaunch& launch) {
   codec = frame.codec;
-  totals.kernel = kernel_of(codec);
+  totals.kernel = kernel_name(codec);
   for (const auto& stage : launch.report.stages) totals.stages.push_back({stage.name, 0, 0});
   for (const auto& stream : launch.report.streams) totals.fifos.push_back({stream.name, stream.depth, 0, 0});
   totals.ports = ports_of(launch.report, launch.sums);

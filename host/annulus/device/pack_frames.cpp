@@ -9,6 +9,10 @@
 
 namespace annulus {
 
+std::string kernel_name(Codec codec) {
+  return codec == Codec::kByteOffset ? "reduce_byte_offset" : "reduce_raw";
+}
+
 std::string packing_fault(const Frame& frame) {
   if (frame.payload.size() <= std::numeric_limits<std::uint32_t>::max()) return {};
   return fmt::format("its {} bytes are more than a kernel can address", frame.payload.size());

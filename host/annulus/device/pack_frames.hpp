@@ -12,6 +12,9 @@
 
 namespace annulus {
 
+// The kernel that reduces frames of a codec.
+std::string kernel_name(Codec codec);
+
 // An empty string if a launch can take the frame; it must fit its plan besides.
 std::string packing_fault(const Frame& frame);
 
