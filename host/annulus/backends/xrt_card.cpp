@@ -5,11 +5,13 @@
 #include <xclbin.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <new>
+#include <thread>
 
 namespace annulus {
 namespace {
@@ -18,6 +20,9 @@ namespace {
 bool is_emulation() { return std::getenv("XCL_EMULATION_MODE") != nullptr; }
 
 constexpr unsigned kMostCards = 32;
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kSettlingTime{100};
 
 bool is_index(const std::string& device) {
   return !device.empty() && device.size() <= 3 &&
@@ -102,7 +107,19 @@ xrt::uuid XrtCard::load_xclbin() {
 // In this order: a run that never ended may only be destroyed after the xclbin was loaded again, and XRT
 // gives new kernels the stale insides of old ones as long as those live.
 void XrtCard::open_session() {
-  const xrt::uuid uuid = load_xclbin();
+  const bool abandoned_runs = session_ && session_->busy();
+  xrt::uuid uuid = load_xclbin();
+  if (abandoned_runs) {
+    // XRT now starts what waited behind the run that hung, with addresses that mean nothing any more. Let it
+    // come to its end, and the card to notice, and start afresh.
+    const auto end = Clock::now() + std::chrono::duration<double>(timeout_seconds());
+    while (session_->busy()) {
+      if (Clock::now() > end) throw CardLost("runs do not end even after loading its xclbin");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    std::this_thread::sleep_for(kSettlingTime);
+    uuid = load_xclbin();
+  }
   session_.reset();
   try {
     session_ = std::make_unique<XrtSession>(device_, uuid, options_.xclbin, timeout_seconds());

@@ -28,6 +28,18 @@ xrt::bo upload_vector(const ComputeUnit& unit, KernelMemory argument, const std:
 
 }  // namespace
 
+bool has_ended(const xrt::run& run) {
+  switch (run.state()) {
+    case ERT_CMD_STATE_COMPLETED:
+    case ERT_CMD_STATE_ERROR:
+    case ERT_CMD_STATE_ABORT:
+    case ERT_CMD_STATE_TIMEOUT:
+      return true;
+    default:
+      return false;
+  }
+}
+
 void finish_run(xrt::run& run, const std::string& unit, double timeout_seconds,
                 const std::atomic<bool>& lost) {
   using Clock = std::chrono::steady_clock;
@@ -36,15 +48,15 @@ void finish_run(xrt::run& run, const std::string& unit, double timeout_seconds,
   // first, for short launches, then twice a millisecond.
   auto pause = std::chrono::microseconds(20);
   run.start();
-  for (ert_cmd_state state = run.state(); state != ERT_CMD_STATE_COMPLETED; state = run.state()) {
-    if (state == ERT_CMD_STATE_ERROR || state == ERT_CMD_STATE_ABORT || state == ERT_CMD_STATE_TIMEOUT) {
-      throw CardLost(fmt::format("a run of {} ended in state {}", unit, static_cast<int>(state)), run);
-    }
+  while (!has_ended(run)) {
     if (lost) throw CardLost("another run found the card lost", run);
     if (Clock::now() > end)
       throw CardLost(fmt::format("a run of {} did not end within {} s", unit, timeout_seconds), run);
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(500));
+  }
+  if (const ert_cmd_state state = run.state(); state != ERT_CMD_STATE_COMPLETED) {
+    throw CardLost(fmt::format("a run of {} ended in state {}", unit, static_cast<int>(state)));
   }
 }
 

@@ -74,6 +74,9 @@ class ComputeUnit {
 void finish_run(xrt::run& run, const std::string& unit, double timeout_seconds,
                 const std::atomic<bool>& lost);
 
+// Whether the run has ended, well or not.
+bool has_ended(const xrt::run& run);
+
 // What make_run leaves open.
 void set_memory(xrt::run& run, KernelMemory argument, const xrt::bo& buffer);
 void set_frame_count(xrt::run& run, std::uint32_t count);

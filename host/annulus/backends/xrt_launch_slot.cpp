@@ -29,7 +29,9 @@ LaunchSlot::LaunchSlot(const ComputeUnit& unit, const DevicePlan& plan, Codec co
 LaunchSums LaunchSlot::launch(std::span<const Frame* const> frames, double timeout_seconds,
                               const std::atomic<bool>& lost) {
   send(frames);
+  started_ = true;
   finish_run(run_, unit_.name(), timeout_seconds, lost);
+  started_ = false;
   return fetch(frames.size());
 }
 

@@ -17,6 +17,9 @@ class LaunchSlot {
   LaunchSums launch(std::span<const Frame* const> frames, double timeout_seconds,
                     const std::atomic<bool>& lost);
 
+  // Whether a launch that threw still runs, or waits for its turn.
+  bool busy() const { return started_ && !has_ended(run_); }
+
  private:
   void send(std::span<const Frame* const> frames);
   LaunchSums fetch(std::size_t count);
@@ -28,6 +31,7 @@ class LaunchSlot {
   xrt::bo results_;
   xrt::bo missing_;
   xrt::run run_;
+  bool started_ = false;
 };
 
 }  // namespace annulus

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace annulus {
 namespace {
 
@@ -60,6 +62,12 @@ ComputeUnit& XrtSession::unit(Codec codec, std::size_t number, const DevicePlan&
 void XrtSession::upload(Codec codec, const DevicePlan& plan) {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < units(codec); ++i) unit(codec, i, plan);
+}
+
+bool XrtSession::busy() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [](const auto& entry) { return entry.second && entry.second->busy(); });
 }
 
 LaunchSlot& XrtSession::slot(Codec codec, PixelType type, std::size_t number, const DevicePlan& plan) {

@@ -28,6 +28,9 @@ class XrtSession {
   // Throws kBackend if the xclbin has no kernel for them, or no memory is left.
   LaunchSlot& slot(Codec codec, PixelType type, std::size_t number, const DevicePlan& plan);
 
+  // Whether a launch of a thread that gave up still runs or waits for its turn.
+  bool busy() const;
+
   std::atomic<bool> lost = false;  // whoever waits for the card should stop
 
  private:
@@ -39,7 +42,7 @@ class XrtSession {
   const std::string xclbin_;
   Units byte_offset_;
   Units raw_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::pair<Codec, std::size_t>, std::unique_ptr<LaunchSlot>> slots_;
 };
 
