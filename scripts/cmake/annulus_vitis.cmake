@@ -73,13 +73,13 @@ endfunction()
 function(annulus_vitis_kernel kernel)
   set(folder "${CMAKE_BINARY_DIR}/vitis/${ANNULUS_CARD}/${kernel}")
   set(config "${folder}/hls_config.cfg")
-  set(reports "${folder}/work/hls/syn/report")
+  set(reports "${folder}/synthesis/hls/syn/report")
   set(top "${annulus_root}/hls/${kernel}.cpp")
   set(testbench "${annulus_root}/tests/csim/testbench_${kernel}.cpp" "${annulus_root}/tests/csim/testbench.hpp")
   configure_file("${annulus_root}/scripts/cmake/hls_config.cfg.in" "${config}" @ONLY)
 
   add_custom_command(OUTPUT "${folder}/${kernel}.xo"
-    COMMAND "${run}" "${folder}/synth.log" "${Vitis_VPP}" -c --mode hls --config "${config}" --work_dir "${folder}/work"
+    COMMAND "${run}" "${folder}/synth.log" "${Vitis_VPP}" -c --mode hls --config "${config}" --work_dir "${folder}/synthesis"
     COMMAND "${check}" --stage synth --top "${top}" --clock-mhz ${clock_mhz} "${folder}/synth.log"
             "${reports}/csynth.rpt" "${reports}/csynth.xml"
     COMMAND "${CMAKE_COMMAND}" -E rename "${folder}/unchecked.xo" "${folder}/${kernel}.xo"
@@ -97,7 +97,7 @@ function(annulus_vitis_kernel kernel)
   # Reads the RTL from the folder of the synthesis.
   add_custom_target(cosim_${kernel}
     COMMAND "${run}" "${folder}/cosim.log" "${Vitis_RUN}" --mode hls --cosim --config "${config}"
-            --work_dir "${folder}/work"
+            --work_dir "${folder}/synthesis"
     COMMAND "${check}" --stage cosim "${folder}/cosim.log"
     DEPENDS "${folder}/${kernel}.xo" ${testbench}
     WORKING_DIRECTORY "${folder}" COMMENT "Running the testbench of ${kernel} against its RTL" VERBATIM USES_TERMINAL)
