@@ -144,7 +144,7 @@ def test_synthesis(flow, kernel):
     assert run.returncode == 0, run.stdout
     config = flow.file("u55c", kernel, "hls_config.cfg")
     assert flow.calls() == [["synth", "v++", "-c", "--mode", "hls", "--config", str(config), "--work_dir",
-                             str(flow.file("u55c", kernel, "work"))]]
+                             str(flow.file("u55c", kernel, "synthesis"))]]
     settings = dict(line.split("=", 1) for line in config.read_text().splitlines() if "=" in line and line[0] != "#")
     assert settings["part"] == "xcu55c-fsvh2892-2L-e"
     assert settings["clock"] == "300MHz"
