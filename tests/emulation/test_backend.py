@@ -6,6 +6,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import tempfile
 
 import pytest
 
@@ -288,17 +289,17 @@ def test_devices_without_a_card(annulus):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="the tests run as an ordinary user already")
-def test_an_ordinary_user_can_run_it(scans, tmp_path):
+def test_an_ordinary_user_can_run_it(scans):
     if not all(path.stat().st_mode & 0o001 for path in BUILD.resolve().parents):
         pytest.skip(f"{BUILD} lies in a folder that others may not enter")
     scan = scans("Pilatus100k", 210)
     nobody = pwd.getpwnam("nobody")
-    for path in [tmp_path, *tmp_path.parents, scan, *scan.parents]:
-        if path.stat().st_uid == 0 and "pytest-of" in str(path):
-            path.chmod(path.stat().st_mode | 0o055)
-    home = tmp_path / "home"
-    home.mkdir()
-    os.chown(home, nobody.pw_uid, nobody.pw_gid)
-    done = integrate(scan, home / "xrt.nxs", user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd=home)
-    assert done.returncode == 0, done.stderr
-    assert_as_cpu(home / "xrt.nxs", scan)
+    # Not in pytest's own folder: every pytest that starts closes that to others.
+    with tempfile.TemporaryDirectory(prefix="annulus-test-", dir="/tmp") as home:
+        home = pathlib.Path(home)
+        shutil.copytree(scan, home / "scan")
+        for path in [home, *home.rglob("*")]:
+            os.chown(path, nobody.pw_uid, nobody.pw_gid)
+        done = integrate(home / "scan", home / "xrt.nxs", user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd=home)
+        assert done.returncode == 0, done.stderr
+        assert_as_cpu(home / "xrt.nxs", scan)
