@@ -121,6 +121,7 @@ int integrate(IntegrateCommand& command) {
   settings.open = open;
   settings.readers = config.readers;
   settings.keep_going = config.keep_going;
+  settings.memory_for_frames = config.memory << 20;
   settings.stop_requested = &interrupted;
   Progress progress("integrating", command.quiet || command.json);
   report.summary = reduce_files(urls, plan, *backend, *sink, settings, [&](const ReductionProgress& now) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <annulus/core/frame.hpp>
+#include <annulus/core/instruction_set.hpp>
 #include <annulus/plan/accumulators.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,11 @@ class Backend {
 
 struct BackendOptions {
   unsigned threads = 0;  // 0: all of the machine
+
+  // Of the cpu backend.
+  std::optional<InstructionSet> instruction_set = {};  // none: the fastest that the machine has
+  unsigned batch = 0;    // frames reduced side by side; 0: what suits the machine
+  bool latency = false;  // all threads share one frame: the first pattern comes sooner, a scan takes longer
 
   // Of the xrt backend.
   std::string device = "0";      // index of the card, or its PCIe address

@@ -15,6 +15,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr unsigned kMostThreads = 1024;
+constexpr unsigned kMostFramesABatch = 256;
+constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 20;  // MiB
+constexpr const char* kBest = "best";
 
 template <typename T>
 struct IsOptional : std::false_type {};
@@ -141,6 +144,10 @@ OpenOptions open_options(const IntegrateConfig& config) {
 BackendOptions backend_options(const IntegrateConfig& config) {
   BackendOptions options;
   options.threads = config.threads;
+  if (config.instruction_set != kBest)
+    options.instruction_set = instruction_set_from_name(config.instruction_set);
+  options.batch = config.batch;
+  options.latency = config.latency;
   options.device = config.device;
   options.xclbin = config.xclbin;
   options.retry_device = config.retry_device;
@@ -151,6 +158,32 @@ BackendOptions backend_options(const IntegrateConfig& config) {
 }
 
 namespace {
+
+// Options of the CPU backend, where they mean something.
+void check_cpu(const IntegrateConfig& config) {
+  const IntegrateConfig unset;
+  const bool asked = config.latency || config.batch != 0 || config.instruction_set != unset.instruction_set;
+  if (asked && config.backend != "cpu") {
+    throw Error(ErrorKind::kUsage, "--latency, --batch, --instruction-set",
+                fmt::format("they mean nothing to the {} backend", config.backend), "leave them out");
+  }
+  if (config.batch > kMostFramesABatch) {
+    throw Error(ErrorKind::kUsage, "--batch", fmt::format("{} frames are not sensible", config.batch),
+                fmt::format("at most {}; 0 chooses", kMostFramesABatch));
+  }
+  if (config.latency && config.batch > 1) {
+    throw Error(ErrorKind::kUsage, "--latency", "it takes frames one by one", "leave --batch out");
+  }
+  if (config.instruction_set == kBest) return;
+  std::string available = kBest;
+  for (const InstructionSet set : available_instruction_sets()) {
+    if (name_of(set) == config.instruction_set) return;
+    available += fmt::format(", {}", name_of(set));
+  }
+  throw Error(ErrorKind::kUsage, "--instruction-set",
+              fmt::format("'{}' is not available here", config.instruction_set),
+              fmt::format("this machine has: {}", available));
+}
 
 // Options of a card, where they mean something.
 void check_card(const IntegrateConfig& config) {
@@ -172,7 +205,12 @@ void check_card(const IntegrateConfig& config) {
 }  // namespace
 
 void check(const IntegrateConfig& config) {
+  check_cpu(config);
   check_card(config);
+  if (config.memory == 0 || config.memory > kMostMemory) {
+    throw Error(ErrorKind::kUsage, "--memory", fmt::format("{} MiB are not sensible", config.memory),
+                fmt::format("give 1 to {}; a frame is always held, however large it is", kMostMemory));
+  }
   if (config.inputs.empty()) {
     throw Error(ErrorKind::kUsage, "inputs", "no frames are named",
                 "for example: annulus integrate -p scan.poni *.cbf");

@@ -38,6 +38,11 @@ struct IntegrateConfig {
   double device_timeout = 60;
   unsigned threads = 0;
   unsigned readers = 2;
+  bool latency = false;
+  unsigned batch = 0;
+  std::string instruction_set = "best";
+  std::uint64_t memory = 256;  // MiB of frames
+  std::string plan_cache;
   bool keep_going = false;
 
   std::string output;
@@ -131,6 +136,16 @@ void for_each_option(Config& config, Visit&& visit) {
         config.device_timeout);
   visit(OptionInfo{"threads", "--threads", "Run", "Threads of the backend (0: one a core)"}, config.threads);
   visit(OptionInfo{"readers", "--readers", "Run", "Threads that read files ahead"}, config.readers);
+  visit(OptionInfo{"latency", "--latency", "Run", "All threads share one frame: for live use, not for scans"},
+        config.latency);
+  visit(OptionInfo{"batch", "--batch", "Run", "Frames that a thread reduces side by side (0: what suits)"},
+        config.batch);
+  visit(OptionInfo{"instruction_set", "--instruction-set", "Run",
+                   "Vector instructions of the cpu backend: best, generic, avx2 or avx512"},
+        config.instruction_set);
+  visit(OptionInfo{"memory", "--memory", "Run", "MiB for frames that wait or are in work"}, config.memory);
+  visit(OptionInfo{"plan_cache", "--plan-cache", "Run", "Folder that keeps plans for the next run"},
+        config.plan_cache);
   visit(OptionInfo{"keep_going", "--keep-going", "Run",
                    "Record bad frames as NaN with their reason, and go on"},
         config.keep_going);

@@ -1,0 +1,21 @@
+// Which vector instructions the fast paths use. Every one of them gives the integers of the generic code.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace annulus {
+
+enum class InstructionSet { kGeneric, kAvx2, kAvx512 };
+
+// "generic", "avx2", "avx512"
+std::string_view name_of(InstructionSet set);
+std::optional<InstructionSet> instruction_set_from_name(std::string_view name);
+
+// Those that this build has and this machine can run, the fastest last; never empty.
+const std::vector<InstructionSet>& available_instruction_sets();
+
+inline InstructionSet best_instruction_set() { return available_instruction_sets().back(); }
+
+}  // namespace annulus
