@@ -69,7 +69,7 @@ std::vector<CpuReducer::Group> CpuReducer::make_groups(std::size_t frames) {
     const bool vector = worth_a_vector(left, kernels_.lanes);
     const std::size_t count = vector ? std::min(left, kernels_.lanes) : 1;
     LaneSums& sums = vector ? kept(vector_sums_, vectors++, kernels_)
-                            : kept(single_sums_, singles++, single_lane_kernels());
+                            : kept(single_sums_, singles++, single_lane_kernels(set_));
     groups.push_back({&sums, first, count});
     first += count;
   }

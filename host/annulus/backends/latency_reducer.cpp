@@ -17,7 +17,7 @@ class LatencyReducer final : public BatchReducer {
   LatencyReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set, unsigned threads)
       : plan_(std::move(plan)), set_(set), values_(plan_->banded.band_count() * kBandStride) {
     for (unsigned i = 0; i < std::max(1u, threads); ++i) {
-      sums_.push_back(std::make_unique<LaneSums>(*plan_->plan, plan_->banded, single_lane_kernels()));
+      sums_.push_back(std::make_unique<LaneSums>(*plan_->plan, plan_->banded, single_lane_kernels(set_)));
     }
     for (unsigned i = 1; i < sums_.size(); ++i) helpers_.emplace_back([this, i] { help(*sums_[i]); });
   }

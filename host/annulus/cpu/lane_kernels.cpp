@@ -3,9 +3,11 @@
 namespace annulus {
 
 extern const LaneKernels kLaneKernelsGeneric;
+extern const LaneKernels kSingleLaneKernelsGeneric;
 #if defined(__x86_64__)
 extern const LaneKernels kLaneKernelsAvx2;
 extern const LaneKernels kLaneKernelsAvx512;
+extern const LaneKernels kSingleLaneKernelsAvx2;
 #endif
 
 const LaneKernels& lane_kernels(InstructionSet set) {
@@ -15,6 +17,14 @@ const LaneKernels& lane_kernels(InstructionSet set) {
 #endif
   static_cast<void>(set);
   return kLaneKernelsGeneric;
+}
+
+const LaneKernels& single_lane_kernels(InstructionSet set) {
+#if defined(__x86_64__)
+  if (set != InstructionSet::kGeneric) return kSingleLaneKernelsAvx2;
+#endif
+  static_cast<void>(set);
+  return kSingleLaneKernelsGeneric;
 }
 
 }  // namespace annulus

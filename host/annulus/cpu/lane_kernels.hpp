@@ -38,6 +38,6 @@ struct LaneKernels {
 const LaneKernels& lane_kernels(InstructionSet set);
 
 // The same for a single frame.
-const LaneKernels& single_lane_kernels();
+const LaneKernels& single_lane_kernels(InstructionSet set);
 
 }  // namespace annulus

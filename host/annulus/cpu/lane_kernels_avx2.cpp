@@ -1,5 +1,6 @@
 #include <annulus/cpu/interleave_avx2.hpp>
 #include <annulus/cpu/lane_kernels_impl.hpp>
+#include <annulus/cpu/single_lane_impl.hpp>
 
 namespace annulus {
 namespace {
@@ -39,5 +40,7 @@ struct Avx2 {
 
 extern const LaneKernels kLaneKernelsAvx2 = {Avx2::kLanes, interleave_rows<Avx2::kLanes>, find_extremes<Avx2>,
                                              integrate_lanes<Avx2>};
+
+extern const LaneKernels kSingleLaneKernelsAvx2 = kSingleLane;
 
 }  // namespace annulus

@@ -1,4 +1,5 @@
 #include <annulus/cpu/lane_kernels_impl.hpp>
+#include <annulus/cpu/single_lane_impl.hpp>
 
 namespace annulus {
 namespace {
@@ -77,5 +78,7 @@ void interleave_rows(const std::int32_t* rows, std::size_t stride, std::size_t c
 
 extern const LaneKernels kLaneKernelsGeneric = {Generic::kLanes, interleave_rows, find_extremes<Generic>,
                                                 integrate_lanes<Generic>};
+
+extern const LaneKernels kSingleLaneKernelsGeneric = kSingleLane;
 
 }  // namespace annulus

@@ -12,9 +12,10 @@ __extension__ using Wide = __int128;
 
 // All kernels that the machine can run, with a name.
 std::vector<std::pair<std::string, const LaneKernels*>> all_kernels() {
-  std::vector<std::pair<std::string, const LaneKernels*>> result = {{"single", &single_lane_kernels()}};
+  std::vector<std::pair<std::string, const LaneKernels*>> result;
   for (const InstructionSet set : available_instruction_sets()) {
     result.emplace_back(name_of(set), &lane_kernels(set));
+    result.emplace_back(std::string(name_of(set)) + ", single", &single_lane_kernels(set));
   }
   return result;
 }
