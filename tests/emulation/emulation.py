@@ -54,13 +54,21 @@ def abandoned_folders():
     return found
 
 
+def parent_of(process):
+    """0 if it has just ended."""
+    try:
+        return int(pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
 def card_processes():
-    """Of this build: process number -> that of its parent. The card's own is the one whose parent is none of them."""
+    """Of this build: process number -> that of its parent."""
     found = {}
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             if (path / "cmdline").read_bytes().startswith(str(BUILD / "emulation").encode()):
-                found[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+                found[int(path.name)] = parent_of(path.name)
         except OSError:
             pass  # it has just ended
     return found

@@ -15,7 +15,7 @@ import pytest
 
 import accumulators
 from emulation import (BUILD, abandoned_folders, assert_nothing_is_left, card_processes, command, emulate, eventually,
-                       integrate, integrate_command, PATIENCE)
+                       integrate, integrate_command, parent_of, PATIENCE)
 from real_frames import REAL_CBF, integrate_arguments
 
 
@@ -172,10 +172,9 @@ def started(*program, **kwargs):
 
 
 def kill_the_card(run):
-    """As soon as it runs; then the host program's end."""
+    """As soon as it runs; then the host program's end. The script started the host program, and that the card."""
     def card():
-        processes = card_processes()
-        return next((process for process, parent in processes.items() if parent not in processes), None)
+        return next((process for process, host in card_processes().items() if parent_of(host) == run.pid), None)
 
     assert run.poll() is None, run.communicate()
     os.kill(eventually(card), signal.SIGKILL)
@@ -201,7 +200,8 @@ def test_a_card_whose_process_dies_is_named_and_what_was_written_is_kept(annulus
 
 def test_a_card_whose_process_dies_while_it_is_loaded_is_named(scans, tmp_path):
     before = abandoned_folders()
-    with started(*integrate_command(scans("Pilatus100k", 210), tmp_path / "out.nxs")) as run:
+    slow = {"times": {"upload_ms": 1000}}  # it is killed before the plan is there, however late that happens
+    with started(*integrate_command(scans("Pilatus100k", 210), tmp_path / "out.nxs"), settings=slow) as run:
         done = kill_the_card(run)
     assert_named(done, "card 0", "the card is lost")
     assert not (tmp_path / "out.nxs").exists()
