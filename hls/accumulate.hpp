@@ -18,10 +18,22 @@ struct Sums {
 // The last sums of one bank, newest first.
 template <int kQuantities>
 struct InFlight {
-  uint32_t row[kInFlight] = {};
-  bool used[kInFlight] = {};
+  uint32_t row[kInFlight];
+  bool used[kInFlight];
   Sums<kQuantities> sum[kInFlight];
 };
+
+// Before the first update. Not a default of the members: arrays of such structs would get a loop of
+// constructors, which cannot be unrolled.
+template <int kQuantities>
+inline void forget(InFlight<kQuantities>& recent) {
+#pragma HLS INLINE
+each:
+  for (int i = 0; i < kInFlight; ++i) {
+#pragma HLS UNROLL
+    recent.used[i] = false;
+  }
+}
 
 // The sum to write to `row`, given what the memory had there at most kInFlight updates ago.
 template <int kQuantities>

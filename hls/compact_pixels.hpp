@@ -107,12 +107,14 @@ void compact_pixels(hls::stream<Values<kBytes>>& values, uint32_t frame_count, u
 each_frame:
   for (uint32_t frame = 0; frame < frame_count; ++frame) {
     CompactState<kWidth> state;
+#pragma HLS ARRAY_PARTITION variable = state.held complete dim = 1
     uint32_t sent = 0;
     bool last = false;
   each_word:
     while (!last) {
 #pragma HLS PIPELINE II = 1
       Values<kBytes> word = values.read();
+#pragma HLS ARRAY_PARTITION variable = word.value complete dim = 1
       const uint32_t accepted = accept_codes(state, word, pixels);
       close_gaps(word.value, accepted);
       Pixels<kWidth> full;

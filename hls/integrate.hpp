@@ -36,12 +36,30 @@ struct Scale {
 };
 
 struct IntegrateState {
-  Pixels<kLanes> vector = {};
+  Pixels<kLanes> vector;
   uint32_t remaining[kLanes];
-  uint32_t first_pixel = 0;
-  bool fresh = true;  // the next beat is the first of its pixels
+  uint32_t first_pixel;
+  bool fresh;  // the next beat is the first of its pixels
   InFlight<kQuantities> recent[kLanes][kBanks];
 };
+
+// Before the first beat of a frame.
+inline void begin_frame(IntegrateState& state) {
+#pragma HLS INLINE
+  state.first_pixel = 0;
+  state.fresh = true;
+each_lane:
+  for (int lane = 0; lane < kLanes; ++lane) {
+#pragma HLS UNROLL
+    state.vector.value[lane] = 0;
+    state.remaining[lane] = 0;
+  each_bank:
+    for (int bank = 0; bank < kBanks; ++bank) {
+#pragma HLS UNROLL
+      forget(state.recent[lane][bank]);
+    }
+  }
+}
 
 inline int64_t widen(int32_t value, bool is_signed) {
 #pragma HLS INLINE

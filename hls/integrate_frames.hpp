@@ -77,6 +77,10 @@ each_pass:
     const Scale scale = {uint32_t{1} << weight_bits, 2 * weight_bits - variance_bits,
                          adds ? int64_t{one_counts.read()} : 1};
     IntegrateState state;
+#pragma HLS ARRAY_PARTITION variable = state.vector.value complete dim = 1
+#pragma HLS ARRAY_PARTITION variable = state.remaining complete dim = 1
+#pragma HLS ARRAY_PARTITION variable = state.recent complete dim = 0
+    begin_frame(state);
   each_beat:
     for (uint32_t step = 0; step < steps; ++step) {
 #pragma HLS PIPELINE II = 1

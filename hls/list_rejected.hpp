@@ -22,6 +22,7 @@ inline void list_rejected(hls::stream<RejectedBeat>& beats, uint32_t frame_count
 each_frame:
   for (uint32_t frame = 0; frame < frame_count; ++frame) {
     RejectedBeat beat = {};
+#pragma HLS ARRAY_PARTITION variable = beat.share complete dim = 1
   each_share:
     while (!beat.last) {
 #pragma HLS PIPELINE II = 1

@@ -72,6 +72,12 @@ clear_rows:
 each_frame:
   for (uint32_t frame = 0; frame < frame_count; ++frame) {
     InFlight<kMissing> recent[kBanks];
+#pragma HLS ARRAY_PARTITION variable = recent complete dim = 0
+  forget_banks:
+    for (int bank = 0; bank < kBanks; ++bank) {
+#pragma HLS UNROLL
+      forget(recent[bank]);
+    }
     uint32_t invalid = 0;
     bool last = false;
   each_share:

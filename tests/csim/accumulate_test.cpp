@@ -72,6 +72,7 @@ bool forwards(int rows, int late, std::mt19937_64& random) {
   std::int64_t expected[2][kRows] = {};
   LateRows<2> late_rows(memory, late);
   InFlight<2> recent;
+  forget(recent);
   for (int i = 0; i < kUpdates; ++i) {
     const auto row = static_cast<std::uint32_t>(random() % rows);
     const Sums<2> change = random_sums<2>(random);
@@ -94,6 +95,7 @@ bool turn_bank_forwards(int rows, int late, std::mt19937_64& random) {
     for (int row = 0; row < rows; ++row) memory[1 - set][0][row] = 1000 + row;
     LateRows<kQuantities> late_rows(memory[set], late);
     InFlight<kQuantities> recent;
+    forget(recent);
     for (int i = 0; i < kUpdates; ++i) {
       const auto row = static_cast<std::uint32_t>(random() % rows);
       const BankShare part = {row, random() % 8 == 0 ? 0u : 1u};
@@ -124,6 +126,7 @@ bool add_missing_forwards(int rows, int late, std::mt19937_64& random) {
   std::vector<LateRows<kMissing>> late_rows;
   for (auto& bank : memory) late_rows.emplace_back(bank, late);
   InFlight<kMissing> recent[kBanks];
+  for (auto& bank : recent) forget(bank);
   for (int i = 0; i < kUpdates; ++i) {
     const auto first_bin = static_cast<std::uint32_t>(random() % (kBanks * (rows - 1) + 1));
     Footprint share = {static_cast<std::uint16_t>(first_bin), {}, true};
