@@ -97,7 +97,7 @@ TOP_DEFECTS = [
     Case("stream-depth", RAW, SIZES_DEPTH, SIZES_DEPTH.replace("kFramesDepth", "4")),
     Case("stream-name", RAW, SIZES, SIZES.replace('"sizes"', '"size"')),
     Case("stream-name", RAW, SIZES, SIZES.replace('("sizes")', "")),
-    Case("stream-element", RAW, DATAFLOW, DATAFLOW + '  hls::stream<IntegrateState> states("states");\n',
+    Case("stream-element", "reduce_byte_offset.cpp", DATAFLOW, DATAFLOW + '  hls::stream<AddDifferencesState> states("states");\n',
          'states("states")'),
     Case("stream-element", RAW, DATAFLOW, DATAFLOW + '  hls::stream<const Beat*> places("places");\n',
          'places("places")'),

@@ -3,6 +3,13 @@
 Those of the decoding stages are in decoder_defects.py.
 """
 
+STATE = """    IntegrateState state;
+#pragma HLS ARRAY_PARTITION variable = state.vector.value complete dim = 1
+#pragma HLS ARRAY_PARTITION variable = state.remaining complete dim = 1
+#pragma HLS ARRAY_PARTITION variable = state.recent complete dim = 0
+    begin_frame(state);
+"""
+
 DEFECTS = [
     ("accumulate.hpp", "for (int i = kInFlight - 1; i >= 0; --i)", "for (int i = kInFlight - 2; i >= 0; --i)",
      "the oldest sum in flight is not forwarded"),
@@ -60,7 +67,8 @@ DEFECTS = [
     ("integrate_frames.hpp", "to_add > to_drain ? to_add : to_drain", "to_add", "a short frame cuts draining off"),
     ("integrate_frames.hpp", "if (state.fresh) state.vector = vectors.read();", "state.vector = vectors.read();",
      "pixels over many bins take the pixels of others"),
-    ("integrate_frames.hpp", "    IntegrateState state;\n  each_beat:", "    static thread_local IntegrateState state;\n  each_beat:",
+    ("integrate_frames.hpp", STATE, STATE.replace("IntegrateState state", "static thread_local IntegrateState state")
+     .replace("begin_frame(state);", "if (pass == 0) begin_frame(state); else state.first_pixel = 0;"),
      "sums in flight leak into the next frame"),
     ("integrate_frames.hpp", "adds ? int64_t{one_counts.read()} : 1", "1", "one_count is never read"),
     ("integrate_frames.hpp", "2 * weight_bits - variance_bits", "2 * weight_bits - variance_bits - 1",
