@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <span>
 #include <type_traits>
 
 namespace annulus {
@@ -56,14 +58,16 @@ Frame repack(const Frame& frame, const std::string& codec) {
   packed.type = *pixel_type_from_name(codec);
   visit_pixel_type(packed.type, [&](auto zero) {
     using Pixel = decltype(zero);
-    std::vector<std::byte> bytes(pixels.size() * sizeof(Pixel));
-    for (std::size_t i = 0; i < pixels.size(); ++i) {
-      const auto largest = static_cast<std::int64_t>(std::numeric_limits<Pixel>::max());
-      const bool fits = pixels[i] <= largest && (std::is_signed_v<Pixel> || pixels[i] >= 0);
-      const Pixel pixel = fits ? static_cast<Pixel>(pixels[i]) : std::numeric_limits<Pixel>::max();
-      std::memcpy(bytes.data() + i * sizeof(Pixel), &pixel, sizeof(Pixel));
+    if constexpr (std::is_integral_v<Pixel> && sizeof(Pixel) <= 4) {
+      std::vector<std::byte> bytes(pixels.size() * sizeof(Pixel));
+      for (std::size_t i = 0; i < pixels.size(); ++i) {
+        const auto largest = static_cast<std::int64_t>(std::numeric_limits<Pixel>::max());
+        const bool fits = pixels[i] <= largest && (std::is_signed_v<Pixel> || pixels[i] >= 0);
+        const Pixel pixel = fits ? static_cast<Pixel>(pixels[i]) : std::numeric_limits<Pixel>::max();
+        std::memcpy(bytes.data() + i * sizeof(Pixel), &pixel, sizeof(Pixel));
+      }
+      packed.payload = Bytes(std::move(bytes));
     }
-    packed.payload = Bytes(std::move(bytes));
   });
   return packed;
 }

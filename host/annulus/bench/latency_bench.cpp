@@ -3,6 +3,7 @@
 #include <annulus/engine/prepare.hpp>
 #include <annulus/plan/pattern.hpp>
 
+#include <algorithm>
 #include <memory>
 
 namespace annulus {
