@@ -9,9 +9,15 @@ build_packages=(
   libcli11-dev libfmt-dev nlohmann-json3-dev
   libhdf5-dev libtiff-dev zlib1g-dev libbz2-dev libssl-dev
   libplplot-dev plplot-driver-cairo fonts-dejavu-core
-  libxrt-dev libprotobuf-dev protobuf-compiler libpugixml-dev libffi-dev uuid-dev
+  libprotobuf-dev protobuf-compiler libpugixml-dev libffi-dev uuid-dev
   libboost-filesystem-dev libboost-system-dev
 )
+# A vendor's XRT is used as it is; Debian's beside it would only be in its way.
+vendor_xrt=''
+for folder in "${XILINX_XRT:-}" /opt/xilinx/xrt; do
+  [ -z "$folder" ] || [ ! -e "$folder/include/xrt/xrt_device.h" ] || vendor_xrt=${vendor_xrt:-$folder}
+done
+[ -n "$vendor_xrt" ] || build_packages+=(libxrt-dev)
 test_packages=(
   libgtest-dev libgmock-dev clang-format clang python3-clang valgrind
   python3 python3-pytest python3-numpy python3-scipy python3-h5py python3-matplotlib

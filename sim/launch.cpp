@@ -223,11 +223,15 @@ StreamState::Turn::~Turn() {
   }
 }
 
+std::unique_lock<std::mutex> StreamState::lock_if_concurrent() const {
+  if (!launch_ || !launch_->concurrent()) return {};
+  return std::unique_lock<std::mutex>(launch_->mutex_);
+}
+
 StreamState::Turn StreamState::wait_to_read() {
-  std::unique_lock<std::mutex> lock;
+  std::unique_lock<std::mutex> lock = lock_if_concurrent();
   claim(reader_, "readers");
-  if (launch_ && launch_->concurrent()) {
-    lock = std::unique_lock<std::mutex>(launch_->mutex_);
+  if (lock) {
     if (held() == 0) wait(lock, reader_waits_, true);
   } else if (held() == 0) {
     throw SimulationError("the stream '" + traffic_.name + "' is read when it is empty, by " +
@@ -239,12 +243,9 @@ StreamState::Turn StreamState::wait_to_read() {
 }
 
 StreamState::Turn StreamState::wait_to_write() {
-  std::unique_lock<std::mutex> lock;
+  std::unique_lock<std::mutex> lock = lock_if_concurrent();
   claim(writer_, "writers");
-  if (launch_ && launch_->concurrent()) {
-    lock = std::unique_lock<std::mutex>(launch_->mutex_);
-    if (held() >= traffic_.depth) wait(lock, writer_waits_, false);
-  }
+  if (lock && held() >= traffic_.depth) wait(lock, writer_waits_, false);
   ++traffic_.writes;
   record(writes_stream(number_));
   traffic_.high_water = std::max(traffic_.high_water, held());

@@ -106,6 +106,7 @@ class StreamState {
     std::unique_lock<std::mutex> lock_;
   };
 
+  std::unique_lock<std::mutex> lock_if_concurrent() const;
   Turn wait_to_read();
   Turn wait_to_write();
 

@@ -1,12 +1,12 @@
 # XRT by its headers and library: a vendor's installation (by the environment variable XILINX_XRT, or in
-# /opt/xilinx/xrt), or Debian's package, whose pkg-config file names folders that do not exist.
+# /opt/xilinx/xrt), or else Debian's package, whose pkg-config file names folders that do not exist.
 #
 #   XRT_FOUND, XRT_VERSION
 #   XRT_ROOT               the folder with lib/ that XRT calls XILINX_XRT
 #   XRT_DISTRIBUTION_BUILD whether it was built by a distribution: its version file then names no commit
 #   XRT::coreutil          the native C++ interface (xrt::device and so on)
-find_path(XRT_INCLUDE_DIR xrt/xrt_device.h HINTS ENV XILINX_XRT PATHS /opt/xilinx/xrt PATH_SUFFIXES include xrt)
-find_library(XRT_COREUTIL_LIBRARY xrt_coreutil HINTS ENV XILINX_XRT PATHS /opt/xilinx/xrt PATH_SUFFIXES lib)
+find_path(XRT_INCLUDE_DIR xrt/xrt_device.h HINTS ENV XILINX_XRT /opt/xilinx/xrt PATH_SUFFIXES include xrt)
+find_library(XRT_COREUTIL_LIBRARY xrt_coreutil HINTS ENV XILINX_XRT /opt/xilinx/xrt PATH_SUFFIXES lib)
 
 find_library(XRT_UUID_LIBRARY uuid)  # what xrt::uuid is made of
 

@@ -1,8 +1,9 @@
 #include "xclbin_file.hpp"
 
+#include <annulus/backends/xrt_headers.hpp>
+
 #include <fmt/format.h>
 #include <uuid/uuid.h>
-#include <xclbin.h>
 
 #include <cstring>
 #include <stdexcept>

@@ -137,7 +137,7 @@ void recover(uint32_t count, uint32_t n) {
   for (int round = 0; round < 3; ++round) {
     Adder adder(card, "add_vectors_1", count);
     const xrt::run run = adder.start(lost ? count : n);
-    if (!ends_within(run, 500)) {
+    if (!ends_within(run, 5000)) {
       fmt::print("hung\n");
       unfinished.push_back(run);
     } else if (adder.kernel.read_register(0x10) == 0xffffffff) {

@@ -1,17 +1,21 @@
 """The xrt backend on the emulated card: the same integers as cpu and model, and every fault of a card named."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
 import pwd
 import shutil
+import signal
+import subprocess
 import tempfile
 
 import pytest
 
 import accumulators
-from emulation import BUILD, emulate, integrate
+from emulation import (BUILD, abandoned_folders, assert_nothing_is_left, card_processes, command, emulate, eventually,
+                       integrate, integrate_command, parent_of, PATIENCE)
 from real_frames import REAL_CBF, integrate_arguments
 
 
@@ -37,10 +41,6 @@ def scans(annulus, tmp_path_factory):
 
 def assert_as_cpu(output, scan):
     accumulators.assert_same_accumulators(output, scan.parent / "cpu.nxs")
-
-
-def leftovers():
-    return {path for path in pathlib.Path("/tmp").glob("annulus-emulation-*")}
 
 
 def assert_named(done, *words, code=6):
@@ -101,43 +101,35 @@ def test_raw_frames_go_to_the_other_kernel(annulus, scans, tmp_path):
 
 def test_two_emulations_at_once(scans, tmp_path):
     scan = scans("Pilatus100k", 210)
-    before = leftovers()
+    before = abandoned_folders()
     with concurrent.futures.ThreadPoolExecutor() as pool:
         runs = [pool.submit(integrate, scan, tmp_path / f"{i}.nxs") for i in range(2)]
         for i, run in enumerate(runs):
             assert run.result().returncode == 0, run.result().stderr
             assert_as_cpu(tmp_path / f"{i}.nxs", scan)
-    assert leftovers() <= before
+    assert_nothing_is_left(before)
+
+
+def timeout_for(fault):
+    """Only a run that hangs is waited for in vain. All others must end within the time, however busy the machine is."""
+    return ["--device-timeout", 8] if fault == "hang_in_run" else []
 
 
 # One launch on each kernel at load tells which build it is: runs 1 and 2. Then the scan's.
 @pytest.mark.parametrize("fault", ["die_in_run", "hang_in_run"])
 @pytest.mark.parametrize("at", [1, 2, 3, 9])
 def test_a_lost_card_is_named(scans, tmp_path, fault, at):
-    before = leftovers()
-    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--device-timeout", 3, settings={"faults": {fault: at}})
+    before = abandoned_folders()
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", *timeout_for(fault), settings={"faults": {fault: at}})
     assert_named(done, "card 0", "the card is lost", "--retry-device")
-    assert leftovers() <= before
-    assert processes_of_the_card() == []
-
-
-def processes_of_the_card():
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command = path.read_bytes().split(b"\0")[0].decode(errors="replace")
-        except OSError:
-            continue  # it has just ended
-        if command.startswith(str(BUILD / "emulation")):
-            found.append(command)
-    return found
+    assert_nothing_is_left(before)
 
 
 @pytest.mark.parametrize("fault", ["die_in_run", "hang_in_run"])
 @pytest.mark.parametrize("at", [1, 2, 3, 9, 40])
 def test_a_lost_card_is_reopened_once_if_asked(scans, tmp_path, fault, at):
     scan = scans("Pilatus100k", 210)
-    done = integrate(scan, tmp_path / "out.nxs", "--device-timeout", 3, "--retry-device", settings={"faults": {fault: at}})
+    done = integrate(scan, tmp_path / "out.nxs", *timeout_for(fault), "--retry-device", settings={"faults": {fault: at}})
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["frames"] == 210
     assert_as_cpu(tmp_path / "out.nxs", scan)
@@ -159,6 +151,69 @@ def test_a_card_that_is_lost_again_ends_the_scan(scans, tmp_path):
     assert_named(done, "the card is lost", "reopened once before")
 
 
+def frames_in(output):
+    """Those that a reader can see, also while the file is being written."""
+    import h5py
+
+    try:
+        with h5py.File(output, "r", libver="latest", swmr=True) as file:
+            return len(file["/entry/frames/status"])
+    except (OSError, KeyError):
+        return 0
+
+
+@contextlib.contextmanager
+def started(*program, **kwargs):
+    with subprocess.Popen(command(*program, **kwargs), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            yield run
+        finally:
+            run.terminate()
+
+
+def kill_the_card(run):
+    """As soon as it runs; then the host program's end. The script started the host program, and that the card."""
+    def card():
+        return next((process for process, host in card_processes().items() if parent_of(host) == run.pid), None)
+
+    assert run.poll() is None, run.communicate()
+    os.kill(eventually(card), signal.SIGKILL)
+    stdout, stderr = run.communicate(timeout=PATIENCE)
+    return subprocess.CompletedProcess(run.args, run.returncode, stdout, stderr)
+
+
+# XRT ends the program when the card's process dies, so there is nobody left who could reopen it.
+@pytest.mark.parametrize("options", [[], ["--retry-device"]], ids=["", "retry"])
+def test_a_card_whose_process_dies_is_named_and_what_was_written_is_kept(annulus, scans, tmp_path, options):
+    before = abandoned_folders()
+    output = tmp_path / "out.nxs"
+    with started(*integrate_command(scans("Pilatus100k", 210), output, *options), settings={"times": {"frame_ms": 50}}) as run:
+        assert eventually(lambda: frames_in(output) or run.poll() is not None)
+        done = kill_the_card(run)
+    assert_named(done, "card 0", "the card is lost", "--append")
+    assert done.stdout == ""
+    verified = annulus("verify", output)
+    assert verified.returncode == 0, verified.stderr + verified.stdout
+    assert 0 < frames_in(output) < 210
+    assert_nothing_is_left(before)
+
+
+def test_a_card_whose_process_dies_while_it_is_loaded_is_named(scans, tmp_path):
+    before = abandoned_folders()
+    slow = {"times": {"upload_ms": 1000}}  # it is killed before the plan is there, however late that happens
+    with started(*integrate_command(scans("Pilatus100k", 210), tmp_path / "out.nxs"), settings=slow) as run:
+        done = kill_the_card(run)
+    assert_named(done, "card 0", "the card is lost")
+    assert not (tmp_path / "out.nxs").exists()
+    assert_nothing_is_left(before)
+
+
+def test_a_card_whose_process_does_not_start_is_named(scans, tmp_path):
+    done = emulate("env", f"XILINX_VITIS={tmp_path}", *integrate_command(scans("Pilatus100k", 210), tmp_path / "out.nxs"))
+    assert_named(done, "card 0")
+    assert not (tmp_path / "out.nxs").exists()
+
+
 def test_what_was_finished_before_the_card_was_lost_is_kept(annulus, scans, tmp_path):
     done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", settings={"faults": {"die_in_run": 40}})
     assert_named(done, "the card is lost")
@@ -172,7 +227,7 @@ def test_what_was_finished_before_the_card_was_lost_is_kept(annulus, scans, tmp_
 
 @pytest.mark.parametrize("fault", ["die_in_run", "hang_in_run"])
 def test_a_card_that_cannot_be_reopened(scans, tmp_path, fault):
-    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--retry-device", "--device-timeout", 3,
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--retry-device", *timeout_for(fault),
                      settings={"faults": {fault: 9, "die_on_load": 2}})
     assert_named(done, "the card is lost", "cannot be reopened")
 
@@ -218,6 +273,30 @@ def test_an_xclbin_of_another_build(scans, tmp_path):
     done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--xclbin", BUILD / "emulation/other_build.xclbin")
     assert_named(done, "other_build.xclbin", "build 0x", "same build")
     assert not (tmp_path / "out.nxs").exists()
+
+
+def changed_xclbin(path, old, new):
+    """The emulated card's, with other bytes, as many as before, wherever the old ones stand."""
+    content = (BUILD / "emulation/annulus.xclbin").read_bytes()
+    assert old in content and len(old) == len(new)
+    path.write_bytes(content.replace(old, new))
+    return path
+
+
+def test_compute_units_of_any_name_are_used(scans, tmp_path):
+    xclbin = changed_xclbin(tmp_path / "named.xclbin", b"reduce_byte_offset_1", b"reduce_byte_offset_x")
+    scan = scans("Pilatus100k", 210)
+    done = integrate(scan, tmp_path / "out.nxs", "--xclbin", xclbin, log=tmp_path / "card.log")
+    assert done.returncode == 0, done.stderr
+    assert_as_cpu(tmp_path / "out.nxs", scan)
+    text = (tmp_path / "card.log").read_text()
+    assert min(text.count(f"reduce_byte_offset_{unit}: run ") for unit in "x2") >= 5, text
+
+
+def test_a_compute_unit_that_cannot_be_opened_is_named(scans, tmp_path):
+    xclbin = changed_xclbin(tmp_path / "odd.xclbin", b"reduce_raw:reduce_raw_1", b"reduce_raw:reduce_raw,1")
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--xclbin", xclbin)
+    assert_named(done, "compute unit reduce_raw,1 cannot be opened: ")
 
 
 def test_an_xclbin_with_other_kernels(scans, tmp_path):
@@ -278,13 +357,21 @@ def test_options_of_a_card_are_refused_elsewhere(annulus, scans, tmp_path):
 
 
 def test_devices_lists_the_emulated_card():
-    done = emulate("annulus", "devices", "--json", timeout=30)
+    done = emulate("annulus", "devices", "--json", timeout=PATIENCE)
     xrt = next(item for item in json.loads(done.stdout) if item["name"] == "xrt")
     assert xrt["available"] and xrt["detail"].startswith("0: annulus_emulation") and "nothing loaded" in xrt["detail"]
 
 
+@pytest.mark.skipif(not (BUILD / "bin/emulation_devices").exists(), reason="not part of builds with sanitizers")
+def test_devices_tells_what_is_loaded():
+    done = emulate("emulation_devices")
+    assert done.returncode == 0, done.stderr
+    uuid, detail = done.stdout.splitlines()
+    assert detail.startswith("0: annulus_emulation") and detail.endswith(f", loaded: xclbin {uuid}")
+
+
 def test_devices_without_a_card(annulus):
-    xrt = next(item for item in json.loads(annulus("devices", "--json", timeout=30).stdout) if item["name"] == "xrt")
+    xrt = next(item for item in json.loads(annulus("devices", "--json", timeout=PATIENCE).stdout) if item["name"] == "xrt")
     assert not xrt["available"] and "none found" in xrt["detail"]
 
 

@@ -12,17 +12,10 @@ import uuid
 
 import pytest
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ["ANNULUS_BUILD"])
+from emulation import BUILD, PATIENCE, command, eventually
+
 TEST_XCLBIN = BUILD / "emulation" / "emulation_test.xclbin"
 LOST = "emulated card: lost; its registers and memory read as all ones"
-
-
-def command(*program, settings=None, log=None):
-    options = ["--build", BUILD]
-    options += ["--settings", settings] if settings else []
-    options += ["--log", log] if log else []
-    return [str(word) for word in [PROJECT / "scripts" / "emulate", *options, "--", *program]]
 
 
 @pytest.fixture
@@ -33,7 +26,7 @@ def emulate(tmp_path):
 
     def run(*program, xclbin=TEST_XCLBIN, **kwargs):
         return subprocess.run(command(*program, **kwargs), cwd=here, env={**os.environ, "ANNULUS_XCLBIN": str(xclbin)},
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
     yield run
     assert not list(here.iterdir())
@@ -74,21 +67,30 @@ def test_the_projects_kernels_reduce_a_frame_on_every_unit(emulate):
                                         for number in (1, 2)]
 
 
-def test_units_run_at_the_same_time_and_runs_of_one_unit_queue(smoke):
-    lines, _ = smoke("overlap", settings='{"times": {"launch_ms": 300}}')
+def test_units_run_at_the_same_time_and_runs_of_one_unit_queue(smoke, tmp_path):
+    """By the order of events; a run takes so long that starting another beside it fits in on a busy machine, too."""
+    log = tmp_path / "card.log"
+    lines, _ = smoke("overlap", settings='{"times": {"launch_ms": 1000}}', log=log)
     assert "busy true" in lines and "wrong 0" in lines
     times = measured(lines)
-    assert 300 <= times["two_units_ms"] < 600 <= times["one_unit_ms"]
+    assert times["two_units_ms"] >= 1000 and times["one_unit_ms"] >= 2000
+    events = [line.split(" ", 1)[1] for line in log.read_text().splitlines()]
+    runs = [event for event in events if event.startswith("add_vectors_")]
+    assert runs[:2] == ["add_vectors_1: run 1", "add_vectors_2: run 2"]
+    assert sorted(runs[2:4]) == ["add_vectors_1: done", "add_vectors_2: done"]
+    assert runs[4:] == ["add_vectors_1: run 3", "add_vectors_1: done", "add_vectors_1: run 4", "add_vectors_1: done"]
 
 
 def test_transfers_and_frames_take_the_time_they_are_given(smoke, tmp_path):
     settings = tmp_path / "settings.json"
     settings.write_text('{"times": {"upload_ms": 100, "upload_ms_per_mib": 25, "download_ms": 50,'
                         ' "download_ms_per_mib": 10, "launch_ms": 100, "frame_ms": 4}}')
+    least = {"upload_ms": 200, "download_ms": 90, "frames_ms": 300}
     times = measured(smoke("times", settings=settings)[0])
-    assert times["upload_ms"] >= 200 and times["download_ms"] >= 90 and times["frames_ms"] >= 300
-    without = measured(smoke("times")[0])
-    assert all(without[name] < times[name] for name in times)
+    assert all(times[name] >= least[name] for name in least), times
+    # Without settings, less: at least once, as a busy machine may be in the way of any of them.
+    without = [measured(smoke("times")[0]) for _ in range(3)]
+    assert all(min(times[name] for times in without) < least[name] for name in least), without
 
 
 @pytest.mark.parametrize("scenario", ["outside", "far_outside"])
@@ -179,7 +181,7 @@ def test_an_xclbin_for_other_memories_is_refused(emulate, tmp_path):
 
 def test_the_commands_output_input_folder_and_exit_code_are_its_own(tmp_path):
     done = subprocess.run(command("sh", "-c", "read line; echo $line; pwd; exit 7"), cwd=tmp_path, input="from outside\n",
-                          capture_output=True, text=True, timeout=30, check=False)
+                          capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (7, f"from outside\n{tmp_path}\n", "")
 
 
@@ -187,7 +189,7 @@ def test_several_at_once_do_not_meet(tmp_path):
     environment = {**os.environ, "ANNULUS_XCLBIN": str(TEST_XCLBIN)}
     runs = [subprocess.Popen(command("emulation_smoke", "echo"), cwd=tmp_path, env=environment,
                              stdout=subprocess.PIPE, text=True) for _ in range(6)]
-    outputs = {run.communicate(timeout=30)[0] for run in runs}
+    outputs = {run.communicate(timeout=PATIENCE)[0] for run in runs}
     assert len(outputs) == 1 and outputs.pop().startswith("first_echo 1 -5")
     assert [run.returncode for run in runs] == [0] * 6
 
@@ -197,7 +199,7 @@ def test_a_program_that_handles_a_signal_ends_as_it_likes(tmp_path):
                               cwd=tmp_path, stdout=subprocess.PIPE)
     script.stdout.readline()
     script.terminate()
-    assert script.wait(timeout=10) == 5
+    assert script.wait(timeout=PATIENCE) == 5
 
 
 class Marked:
@@ -229,10 +231,7 @@ class Marked:
                     if f"PPid:\t{self.host}\n" in pathlib.Path(f"/proc/{process}/status").read_text())
 
     def await_end(self):
-        deadline = time.monotonic() + 10
-        while self.processes() and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert self.processes() == []
+        assert eventually(lambda: not self.processes()), self.processes()
 
 
 @pytest.fixture
@@ -250,25 +249,25 @@ def waiting(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_to_the_script_reaches_the_program_and_nothing_is_left(waiting, number):
     waiting.script.send_signal(number)
-    assert waiting.script.wait(timeout=10) == 128 + number
+    assert waiting.script.wait(timeout=PATIENCE) == 128 + number
     waiting.await_end()
 
 
 def test_nothing_is_left_of_a_program_that_was_killed(waiting):
     os.kill(waiting.host, signal.SIGKILL)
-    assert waiting.script.wait(timeout=10) == 128 + signal.SIGKILL
+    assert waiting.script.wait(timeout=PATIENCE) == 128 + signal.SIGKILL
     waiting.await_end()
 
 
 def test_nothing_is_left_of_a_card_that_was_killed(waiting):
     os.kill(waiting.card(), signal.SIGKILL)
-    assert waiting.script.wait(timeout=10) != 0  # XRT ends the host program, by one of several signals
+    assert waiting.script.wait(timeout=PATIENCE) != 0  # XRT ends the host program, by one of several signals
     waiting.await_end()
 
 
 def test_what_a_killed_script_leaves_a_later_one_removes(waiting, emulate):
     waiting.script.kill()
-    waiting.script.wait(timeout=10)
+    waiting.script.wait(timeout=PATIENCE)
     waiting.await_end()
     long_ago = time.time() - 120
     os.utime(waiting.folder, (long_ago, long_ago))
@@ -281,4 +280,4 @@ def test_a_folder_in_use_is_not_removed_however_old(waiting, emulate):
     assert emulate("true").returncode == 0
     assert waiting.folder.is_dir()
     waiting.script.terminate()
-    waiting.script.wait(timeout=10)
+    waiting.script.wait(timeout=PATIENCE)

@@ -50,6 +50,22 @@ def test_only_three_rooms_know_the_kernels():
             assert path.parent.name in {"device", "backends", "cycles"}, path
 
 
+def test_figures_that_tests_report_are_shown():
+    """ctest hides what tests print, so scripts/test shows the reports at the end."""
+    reporting = [path for path in (PROJECT / "tests").rglob("test_*.py") if re.search(r"def \w+\(.*\breport\b.*\):", path.read_text())]
+    assert len(reporting) >= 4
+    for path in reporting:
+        assert f"$ANNULUS_REPORT/{path.stem}.txt" in (PROJECT / "scripts" / "test").read_text(), path
+
+
+def test_only_one_header_knows_where_xrt_has_its_own():
+    """Releases of XRT differ in it."""
+    for folder in ("host", "sim"):
+        for path in (PROJECT / folder).rglob("*.[hc]pp"):
+            if path.name != "xrt_headers.hpp":
+                assert not re.search(r"#include [<\"].*(xclbin|xrt_system)\.h", path.read_text()), path
+
+
 def test_top_level():
     made_by_use = {".git", "build", "demo-output"}
     top = {path.name for path in PROJECT.iterdir()} - made_by_use

@@ -1,174 +1,113 @@
-#include <annulus/backends/band_decoder.hpp>
 #include <annulus/backends/cpu_reducer.hpp>
 #include <annulus/backends/frame_mismatch.hpp>
-#include <annulus/plan/fixed_point.hpp>
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <optional>
-#include <type_traits>
 
 namespace annulus {
 namespace {
 
-// Validity in the pixels' own 32 bits, so that the compiler can screen several at once.
-template <typename Pixel>
-struct Screen {
-  Pixel low, high, dummy_low, dummy_high;
+// Pixels decoded at a time: with 16 lanes they stay in the first-level cache until they are interleaved.
+constexpr std::size_t kRowPixels = 256;
+constexpr std::size_t kRowStride = kRowPixels + 16;  // so that rows do not fall on each other in the cache
+static_assert(kBandPixels % kRowPixels == 0 && kRowPixels % 8 == 0);
 
-  explicit Screen(const Validity& validity)
-      : low(clamp(-validity.max_count)),
-        high(clamp(validity.max_count)),
-        dummy_low(validity.dummy_low <= validity.dummy_high ? clamp(validity.dummy_low) : Pixel{1}),
-        dummy_high(validity.dummy_low <= validity.dummy_high ? clamp(validity.dummy_high) : Pixel{0}) {}
+constexpr std::size_t kMostLanes = 16;
 
-  static Pixel clamp(std::int64_t limit) {
-    using Limits = std::numeric_limits<Pixel>;
-    return static_cast<Pixel>(std::clamp<std::int64_t>(limit, Limits::min(), Limits::max()));
-  }
-
-  bool accepts(Pixel raw) const {
-    return ((raw >= low) & (raw <= high) & !((raw >= dummy_low) & (raw <= dummy_high))) != 0;
-  }
-};
+// A vector that is filled to less than a fifth takes longer than its frames one by one.
+bool worth_a_vector(std::size_t frames, std::size_t lanes) { return 5 * frames > lanes; }
 
 }  // namespace
 
-// Values are kept pixel by pixel with the lanes side by side, and so are the sums, bin by bin.
-struct CpuReducer::Scratch {
-  std::vector<std::int32_t> band;       // one frame's pixels as decoded
-  std::vector<std::int32_t> values;     // raw, or 0 where invalid (uint32 as its bits)
-  std::vector<std::int32_t> variances;  // max(raw, 1), or 0 where invalid
-  std::vector<std::int64_t> signal_sums;
-  std::vector<std::int64_t> variance_sums;
-  std::array<std::vector<std::uint32_t>, kCpuLanes> invalid;  // pixels of the plan, by lane
-};
+std::shared_ptr<const CpuPlan> make_cpu_plan(std::shared_ptr<const Plan> plan, unsigned threads) {
+  BandedPlan banded = make_banded_plan(*plan, threads);
+  return std::make_shared<const CpuPlan>(CpuPlan{std::move(plan), std::move(banded)});
+}
 
-CpuReducer::CpuReducer(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)), scratch_(new Scratch) {}
-CpuReducer::~CpuReducer() = default;
+std::size_t cpu_batch_size(InstructionSet set) { return std::max<std::size_t>(16, lane_kernels(set).lanes); }
+
+CpuReducer::CpuReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set)
+    : plan_(std::move(plan)), set_(set), kernels_(lane_kernels(set)), rows_(kernels_.lanes * kRowStride) {}
 
 std::vector<FrameResult> CpuReducer::reduce(const std::vector<Frame>& frames) {
   std::vector<FrameResult> results(frames.size());
-  for (std::size_t begin = 0; begin < frames.size();) {
-    const std::size_t count = std::min(kCpuLanes, frames.size() - begin);
-    if (count == 1) {
-      reduce_group<1>(&frames[begin], count, &results[begin]);
-    } else {
-      reduce_group<kCpuLanes>(&frames[begin], count, &results[begin]);
+  decoders_.clear();
+  decoders_.resize(frames.size());
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    results[i].index = frames[i].index;
+    results[i].fault = frame_mismatch(*plan_->plan, frames[i]);
+    if (results[i].good()) decoders_[i].emplace(frames[i], set_);
+  }
+  const std::vector<Group> groups = make_groups(frames.size());
+  for (const Group& group : groups) {
+    std::array<std::uint32_t, kMostLanes> one;
+    for (std::size_t lane = 0; lane < group.count; ++lane) one[lane] = one_count(frames[group.first + lane]);
+    group.sums->start(std::span(one).first(group.count));
+  }
+  for (std::size_t band = 0; band < plan_->banded.band_count(); ++band) {
+    for (const Group& group : groups) {
+      decode_band(band, group, results);
+      group.sums->add_band(band, values_.data());
     }
-    begin += count;
+  }
+  for (const Group& group : groups) {
+    for (std::size_t lane = 0; lane < group.count; ++lane) {
+      const std::size_t i = group.first + lane;
+      if (decoders_[i] && !decoders_[i]->finish()) fail(i, results);
+      if (decoders_[i]) results[i].accumulators = group.sums->take(lane, frames[i].fraction_bits);
+    }
   }
   return results;
 }
 
-template <std::size_t kLanes>
-void CpuReducer::reduce_group(const Frame* frames, std::size_t count, FrameResult* results) {
-  const bool is_unsigned = plan_->pixel_type == PixelType::kU32;
-  if (plan_->has_variance()) {
-    is_unsigned ? reduce_lanes<kLanes, true, true>(frames, count, results)
-                : reduce_lanes<kLanes, false, true>(frames, count, results);
-  } else {
-    is_unsigned ? reduce_lanes<kLanes, true, false>(frames, count, results)
-                : reduce_lanes<kLanes, false, false>(frames, count, results);
+std::vector<CpuReducer::Group> CpuReducer::make_groups(std::size_t frames) {
+  std::vector<Group> groups;
+  std::size_t vectors = 0;
+  std::size_t singles = 0;
+  for (std::size_t first = 0; first < frames;) {
+    const std::size_t left = frames - first;
+    const bool vector = worth_a_vector(left, kernels_.lanes);
+    const std::size_t count = vector ? std::min(left, kernels_.lanes) : 1;
+    LaneSums& sums = vector ? kept(vector_sums_, vectors++, kernels_)
+                            : kept(single_sums_, singles++, single_lane_kernels(set_));
+    groups.push_back({&sums, first, count});
+    first += count;
   }
+  return groups;
 }
 
-template <std::size_t kLanes, bool kUnsigned, bool kVariance>
-void CpuReducer::reduce_lanes(const Frame* frames, std::size_t count, FrameResult* results) {
-  using Pixel = std::conditional_t<kUnsigned, std::uint32_t, std::int32_t>;
-  const Plan& plan = *plan_;
-  Scratch& scratch = *scratch_;
-  const std::size_t bins = plan.bins();
-  const Screen<Pixel> screen(plan.validity);
-  // Pixels between modules are always invalid, but have no entries: they are nobody's loss.
-  const auto note_invalid = [&](std::size_t start, std::size_t length, std::size_t lane) {
-    for (std::size_t i = 0; i < length; ++i) {
-      const bool used = plan.matrix.first[start + i] != plan.matrix.first[start + i + 1];
-      if (used && !screen.accepts(static_cast<Pixel>(scratch.band[i]))) {
-        scratch.invalid[lane].push_back(static_cast<std::uint32_t>(start + i));
-      }
-    }
-  };
-  scratch.band.resize(kCpuBand);
-  scratch.values.assign(kCpuBand * kLanes, 0);
-  scratch.signal_sums.assign(bins * kLanes, 0);
-  if (kVariance) {
-    scratch.variances.assign(kCpuBand * kLanes, 0);
-    scratch.variance_sums.assign(bins * kLanes, 0);
+// Sums take memory in proportion to bins and lanes: they are made once and used for every batch.
+LaneSums& CpuReducer::kept(std::vector<std::unique_ptr<LaneSums>>& list, std::size_t index,
+                           const LaneKernels& kernels) {
+  if (index == list.size()) {
+    list.push_back(std::make_unique<LaneSums>(*plan_->plan, plan_->banded, kernels));
   }
-  std::array<std::optional<BandDecoder>, kLanes> decoders;
-  for (std::size_t lane = 0; lane < count; ++lane) {
-    results[lane].index = frames[lane].index;
-    results[lane].fault = frame_mismatch(plan, frames[lane]);
-    scratch.invalid[lane].clear();
-    if (results[lane].good()) decoders[lane].emplace(frames[lane]);
-  }
-  const auto fail = [&](std::size_t lane) {
-    results[lane].fault = decoders[lane]->fault();
-    decoders[lane].reset();
-    for (std::size_t i = lane; i < scratch.values.size(); i += kLanes) scratch.values[i] = 0;
-  };
+  return *list[index];
+}
 
-  for (std::size_t start = 0; start < plan.pixels(); start += kCpuBand) {
-    const std::size_t length = std::min(kCpuBand, plan.pixels() - start);
-    for (std::size_t lane = 0; lane < count; ++lane) {
-      if (!decoders[lane]) continue;
-      if (!decoders[lane]->next(std::span(scratch.band).first(length))) {
-        fail(lane);
-        continue;
-      }
-      const auto one = static_cast<Pixel>(one_count(frames[lane]));
-      bool all_valid = true;
-      for (std::size_t i = 0; i < length; ++i) {
-        const auto raw = static_cast<Pixel>(scratch.band[i]);
-        const bool valid = screen.accepts(raw);
-        all_valid &= valid;
-        scratch.values[i * kLanes + lane] = valid ? scratch.band[i] : 0;
-        if (kVariance) {
-          scratch.variances[i * kLanes + lane] = valid ? static_cast<std::int32_t>(std::max(raw, one)) : 0;
-        }
-      }
-      if (!all_valid) note_invalid(start, length, lane);
+void CpuReducer::decode_band(std::size_t band, const Group& group, std::vector<FrameResult>& results) {
+  const std::size_t lanes = group.sums->lanes();
+  const std::size_t start = band * kBandPixels;
+  const std::size_t length = std::min<std::size_t>(kBandPixels, plan_->plan->pixels() - start);
+  values_.resize((kBandPixels + 1) * kernels_.lanes);
+  for (std::size_t done = 0; done < length; done += kRowPixels) {
+    const std::size_t count = std::min(kRowPixels, length - done);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const std::span row = std::span(rows_).subspan(lane * kRowStride, kRowPixels);
+      const std::size_t frame = group.first + lane;
+      const bool present = lane < group.count && decoders_[frame];
+      if (present && decoders_[frame]->next(row.first(count))) continue;
+      if (present) fail(frame, results);
+      std::fill(row.begin(), row.end(), 0);
     }
-
-    const std::uint32_t* const first = plan.matrix.first.data() + start;
-    const std::uint32_t* const bin = plan.matrix.bin.data();
-    const std::uint32_t* const weight = plan.matrix.weight.data();
-    for (std::size_t i = 0; i < length; ++i) {
-      const std::int32_t* const values = &scratch.values[i * kLanes];
-      for (std::uint32_t entry = first[i]; entry < first[i + 1]; ++entry) {
-        const std::int64_t w = weight[entry];
-        std::int64_t* const sums = &scratch.signal_sums[bin[entry] * kLanes];
-        for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += w * static_cast<Pixel>(values[lane]);
-        if constexpr (kVariance) {
-          const std::int64_t w2 = squared_weight(weight[entry], plan.weight_bits, plan.variance_bits);
-          std::int64_t* const squares = &scratch.variance_sums[bin[entry] * kLanes];
-          const std::int32_t* const variances = &scratch.variances[i * kLanes];
-          for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            squares[lane] += w2 * static_cast<Pixel>(variances[lane]);
-          }
-        }
-      }
-    }
+    group.sums->kernels().interleave(rows_.data(), kRowStride, (count + 7) / 8 * 8, &values_[done * lanes]);
   }
+  std::fill_n(&values_[kNoPixel * lanes], lanes, 0);
+}
 
-  for (std::size_t lane = 0; lane < count; ++lane) {
-    if (!decoders[lane]) continue;
-    if (!decoders[lane]->finish()) {
-      results[lane].fault = decoders[lane]->fault();
-      continue;
-    }
-    Accumulators& sums = results[lane].accumulators;
-    sums.fraction_bits = frames[lane].fraction_bits;
-    sums.signal.resize(bins);
-    for (std::size_t b = 0; b < bins; ++b) sums.signal[b] = scratch.signal_sums[b * kLanes + lane];
-    if (kVariance) {
-      sums.variance.resize(bins);
-      for (std::size_t b = 0; b < bins; ++b) sums.variance[b] = scratch.variance_sums[b * kLanes + lane];
-    }
-    subtract_invalid(plan, scratch.invalid[lane], sums);
-  }
+void CpuReducer::fail(std::size_t frame, std::vector<FrameResult>& results) {
+  results[frame].fault = decoders_[frame]->fault();
+  decoders_[frame].reset();
 }
 
 }  // namespace annulus

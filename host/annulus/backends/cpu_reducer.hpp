@@ -1,38 +1,56 @@
-// The CPU's way to reduce a batch of frames: band by band, several frames side by side.
+// The CPU's way to reduce a batch of frames: band by band, several frames side by side, so that no decoded
+// frame is ever written to memory and the plan is streamed once for all of them.
 #pragma once
 
 #include <annulus/backends/threaded_backend.hpp>
+#include <annulus/cpu/band_decoder.hpp>
+#include <annulus/cpu/lane_sums.hpp>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace annulus {
 
-// Frames that are reduced side by side. The plan is streamed from memory once for all of them.
-constexpr std::size_t kCpuLanes = 8;
+// A plan with its form for the CPU; shared by all threads.
+struct CpuPlan {
+  std::shared_ptr<const Plan> plan;
+  BandedPlan banded;
+};
+std::shared_ptr<const CpuPlan> make_cpu_plan(std::shared_ptr<const Plan> plan, unsigned threads);
 
-// Pixels of one band: with kCpuLanes frames its values fit the first-level cache.
-constexpr std::size_t kCpuBand = 1024;
+// Frames of a batch that suit an instruction set.
+std::size_t cpu_batch_size(InstructionSet set);
 
 // One a thread: owns the scratch memory that a batch needs.
 class CpuReducer final : public BatchReducer {
  public:
-  explicit CpuReducer(std::shared_ptr<const Plan> plan);
-  ~CpuReducer() override;
+  CpuReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set);
 
   // Any number of frames; results in their order.
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override;
 
  private:
-  struct Scratch;
+  // Frames that share vectors.
+  struct Group {
+    LaneSums* sums;
+    std::size_t first;  // frame of the first lane
+    std::size_t count;
+  };
 
-  template <std::size_t kLanes, bool kUnsigned, bool kVariance>
-  void reduce_lanes(const Frame* frames, std::size_t count, FrameResult* results);
-  template <std::size_t kLanes>
-  void reduce_group(const Frame* frames, std::size_t count, FrameResult* results);
+  std::vector<Group> make_groups(std::size_t frames);
+  LaneSums& kept(std::vector<std::unique_ptr<LaneSums>>& list, std::size_t index, const LaneKernels& kernels);
+  void decode_band(std::size_t band, const Group& group, std::vector<FrameResult>& results);
+  void fail(std::size_t frame, std::vector<FrameResult>& results);
 
-  std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<Scratch> scratch_;
+  std::shared_ptr<const CpuPlan> plan_;
+  const InstructionSet set_;
+  const LaneKernels& kernels_;
+  std::vector<std::unique_ptr<LaneSums>> vector_sums_;
+  std::vector<std::unique_ptr<LaneSums>> single_sums_;  // of frames that share no vector
+  std::vector<std::optional<BandDecoder>> decoders_;    // by frame; none where there is a fault
+  std::vector<std::int32_t> rows_;                      // a few pixels of each lane, as decoded
+  std::vector<std::int32_t> values_;                    // of a band, lanes side by side
 };
 
 }  // namespace annulus

@@ -4,7 +4,6 @@
 #include <annulus/backends/xrt_card.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace annulus {
 namespace {
@@ -85,9 +84,19 @@ std::unique_ptr<Backend> make_xrt_backend(const BackendOptions& options) {
 }
 
 BackendDescription describe_xrt_backend() {
-  const std::vector<std::string> cards = describe_cards();
+  std::vector<CardDescription> cards;
+  try {
+    cards = describe_cards();
+  } catch (const std::exception& error) {
+    return {kName, false, fmt::format("Alveo cards: none found: {}", error.what())};
+  }
   if (cards.empty()) return {kName, false, "Alveo cards: none found"};
-  return {kName, true, fmt::format("{}", fmt::join(cards, "; "))};
+  BackendDescription description{kName, false, ""};
+  for (const CardDescription& card : cards) {
+    description.available |= card.usable;
+    description.detail += (description.detail.empty() ? "" : "; ") + card.text;
+  }
+  return description;
 }
 
 }  // namespace annulus

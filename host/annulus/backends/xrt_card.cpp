@@ -1,8 +1,9 @@
 #include <annulus/backends/xrt_card.hpp>
+#include <annulus/backends/xrt_headers.hpp>
 #include <annulus/core/error.hpp>
 
 #include <fmt/format.h>
-#include <xclbin.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +20,7 @@ namespace {
 // XRT's emulation opens whatever index it is asked for, though there is one card.
 bool is_emulation() { return std::getenv("XCL_EMULATION_MODE") != nullptr; }
 
-constexpr unsigned kMostCards = 32;
+constexpr int kExitCodeOfBackends = 6;  // docs/command_line.md
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kSettlingTime{100};
@@ -68,6 +69,14 @@ std::string describe(const xrt::device& device) {
   return text + (empty ? ", nothing loaded" : ", loaded: xclbin " + uuid);
 }
 
+// On a terminal, below the line that shows the progress.
+std::string last_words(const std::string& card) {
+  const Error error(ErrorKind::kBackend, card,
+                    "the card is lost: its process died or did not start, and XRT then ends the program",
+                    "what was written stays; run again, with --append to go on with it");
+  return fmt::format("{}annulus: error: {}\n", isatty(STDERR_FILENO) != 0 ? "\n" : "", error.what());
+}
+
 }  // namespace
 
 XrtCard::XrtCard(const BackendOptions& options)
@@ -77,6 +86,7 @@ XrtCard::XrtCard(const BackendOptions& options)
                 "give --xclbin or set ANNULUS_XCLBIN");
   }
   check_xclbin(options_.xclbin);
+  if (is_emulation()) last_words_.emplace(last_words(name_), kExitCodeOfBackends);
   device_ = open_device(options_.device);
   while (!session_) {
     try {
@@ -88,10 +98,11 @@ XrtCard::XrtCard(const BackendOptions& options)
   }
 }
 
-xrt::uuid XrtCard::load_xclbin() {
+void XrtCard::load_xclbin() {
   xrt::uuid uuid;
   try {
-    uuid = device_.load_xclbin(options_.xclbin);
+    const auto load = [&] { uuid = device_.load_xclbin(options_.xclbin); };
+    last_words_ ? last_words_->during_load(load) : load();
   } catch (const std::exception& error) {
     throw Error(ErrorKind::kBackend, options_.xclbin,
                 fmt::format("{} cannot load it: {}", name_, error.what()),
@@ -101,14 +112,13 @@ xrt::uuid XrtCard::load_xclbin() {
     throw Error(ErrorKind::kBackend, options_.xclbin, fmt::format("{} has another xclbin loaded", name_),
                 "end the program that uses the card");
   }
-  return uuid;
 }
 
 // In this order: a run that never ended may only be destroyed after the xclbin was loaded again, and XRT
 // gives new kernels the stale insides of old ones as long as those live.
 void XrtCard::open_session() {
   const bool abandoned_runs = session_ && session_->busy();
-  xrt::uuid uuid = load_xclbin();
+  load_xclbin();
   if (abandoned_runs) {
     // XRT now starts what waited behind the run that hung, with addresses that mean nothing any more. Let it
     // come to its end, and the card to notice, and start afresh.
@@ -118,11 +128,11 @@ void XrtCard::open_session() {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     std::this_thread::sleep_for(kSettlingTime);
-    uuid = load_xclbin();
+    load_xclbin();
   }
   session_.reset();
   try {
-    session_ = std::make_unique<XrtSession>(device_, uuid, options_.xclbin, timeout_seconds());
+    session_ = std::make_unique<XrtSession>(device_, options_.xclbin, timeout_seconds());
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -192,13 +202,19 @@ Error XrtCard::lost_error(const std::string& reason) const {
   return Error(ErrorKind::kBackend, name_, fmt::format("the card is lost: {}", reason), cure);
 }
 
-std::vector<std::string> describe_cards() {
-  std::vector<std::string> cards;
-  for (unsigned index = 0; index < (is_emulation() ? 1 : kMostCards); ++index) {
+std::vector<CardDescription> describe_cards() {
+  const unsigned count = is_emulation() ? 1 : xrt::system::enumerate_devices();
+  return describe_cards(count, [](unsigned index) { return describe(xrt::device(index)); });
+}
+
+std::vector<CardDescription> describe_cards(unsigned count,
+                                            const std::function<std::string(unsigned)>& describe) {
+  std::vector<CardDescription> cards;
+  for (unsigned index = 0; index < count; ++index) {
     try {
-      cards.push_back(fmt::format("{}: {}", index, describe(xrt::device(index))));
-    } catch (const std::exception&) {
-      break;
+      cards.push_back({fmt::format("{}: {}", index, describe(index)), true});
+    } catch (const std::exception& error) {
+      cards.push_back({fmt::format("{}: cannot be opened: {}", index, error.what()), false});
     }
   }
   return cards;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/backends/backend.hpp>
+#include <annulus/backends/xrt_last_words.hpp>
 #include <annulus/backends/xrt_session.hpp>
 #include <annulus/core/error.hpp>
 
@@ -27,7 +28,7 @@ class XrtCard {
   double timeout_seconds() const { return options_.device_timeout; }
 
  private:
-  xrt::uuid load_xclbin();
+  void load_xclbin();
   void open_session();
   unsigned enter();
   void leave();
@@ -36,6 +37,7 @@ class XrtCard {
 
   const BackendOptions options_;
   std::string name_;
+  std::optional<LastWords> last_words_;  // of an emulated card
   xrt::device device_;
 
   std::mutex mutex_;
@@ -47,7 +49,15 @@ class XrtCard {
   std::optional<Error> failure_;
 };
 
-// The cards of this machine, a line each: name, address, and what is loaded.
-std::vector<std::string> describe_cards();
+// The cards of this machine: name, address and what is loaded, or why one cannot be opened.
+struct CardDescription {
+  std::string text;
+  bool usable = false;
+};
+std::vector<CardDescription> describe_cards();
+
+// The same for `count` cards, each described by `describe`, which may throw.
+std::vector<CardDescription> describe_cards(unsigned count,
+                                            const std::function<std::string(unsigned index)>& describe);
 
 }  // namespace annulus

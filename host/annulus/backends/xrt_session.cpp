@@ -9,28 +9,31 @@
 namespace annulus {
 namespace {
 
-// The units kernel_1, kernel_2, ... that the xclbin has.
-std::vector<std::unique_ptr<ComputeUnit>> open_units(const xrt::device& device, const xrt::uuid& uuid,
+// The compute units that the xclbin has of a kernel.
+std::vector<std::unique_ptr<ComputeUnit>> open_units(const xrt::device& device, const xrt::xclbin& xclbin,
                                                      const std::string& kernel) {
   std::vector<std::unique_ptr<ComputeUnit>> units;
-  while (true) {
-    const std::string name = fmt::format("{}_{}", kernel, units.size() + 1);
+  for (const xrt::xclbin::ip& unit : xclbin.get_ips()) {
+    const std::string full_name = unit.get_name();  // kernel:unit
+    if (!full_name.starts_with(kernel + ":")) continue;
+    const std::string name = full_name.substr(kernel.size() + 1);
     try {
       units.push_back(std::make_unique<ComputeUnit>(
-          device, xrt::kernel(device, uuid, fmt::format("{}:{{{}}}", kernel, name)), name));
-    } catch (const std::exception&) {
-      return units;  // a device and its kernels cannot be asked, only tried
+          device, xrt::kernel(device, xclbin.get_uuid(), fmt::format("{}:{{{}}}", kernel, name)), name));
+    } catch (const std::exception& error) {
+      throw CardLost(fmt::format("its compute unit {} cannot be opened: {}", name, error.what()));
     }
   }
+  return units;
 }
 
 }  // namespace
 
-XrtSession::XrtSession(const xrt::device& device, const xrt::uuid& uuid, std::string xclbin,
-                       double timeout_seconds)
+XrtSession::XrtSession(const xrt::device& device, std::string xclbin, double timeout_seconds)
     : xclbin_(std::move(xclbin)) {
-  byte_offset_ = open_units(device, uuid, kernel_name(Codec::kByteOffset));
-  raw_ = open_units(device, uuid, kernel_name(Codec::kRaw));
+  const xrt::xclbin content(xclbin_);
+  byte_offset_ = open_units(device, content, kernel_name(Codec::kByteOffset));
+  raw_ = open_units(device, content, kernel_name(Codec::kRaw));
   if (byte_offset_.empty() && raw_.empty()) {
     throw Error(ErrorKind::kBackend, xclbin_, "it has no kernel of this program",
                 "give an xclbin that holds reduce_byte_offset or reduce_raw");

@@ -16,7 +16,7 @@ class XrtSession {
  public:
   // The compute units of the xclbin that was just loaded. Throws kBackend if they are not those of this
   // program, or CardLost.
-  XrtSession(const xrt::device& device, const xrt::uuid& uuid, std::string xclbin, double timeout_seconds);
+  XrtSession(const xrt::device& device, std::string xclbin, double timeout_seconds);
 
   // Compute units of the kernel for a codec: named kernel_1, kernel_2 and so on.
   std::size_t units(Codec codec) const { return units_of(codec).size(); }

@@ -1,6 +1,6 @@
-#include <annulus/backends/band_decoder.hpp>
 #include <annulus/bench/candidates.hpp>
 #include <annulus/core/error.hpp>
+#include <annulus/cpu/band_decoder.hpp>
 
 #include <fmt/format.h>
 
@@ -22,12 +22,10 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
 const std::string kByteOffsetName = "byte_offset";
 
-BandDecoder make_decoder(const Frame& frame, InstructionSet) { return BandDecoder(frame); }
-
 // Calls use(band) for each band of the frame in turn.
 template <typename Use>
 void decode(const Frame& frame, InstructionSet set, std::vector<std::int32_t>& band, Use&& use) {
-  BandDecoder decoder = make_decoder(frame, set);
+  BandDecoder decoder(frame, set);
   bool good = true;
   for (std::size_t pixel = 0; good && pixel < frame.shape.size(); pixel += kBand) {
     const std::span<std::int32_t> part(band.data(), std::min(kBand, frame.shape.size() - pixel));

@@ -1,5 +1,6 @@
 #include <annulus/codecs/byte_offset.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -12,21 +13,11 @@ static_assert(std::endian::native == std::endian::little, "codes are read as the
 constexpr std::int64_t kLowest = std::numeric_limits<std::int32_t>::min();
 constexpr std::int64_t kHighest = std::numeric_limits<std::int32_t>::max();
 
-// Eight one-byte codes move the value by at most 8 * 127.
-constexpr std::ptrdiff_t kGroup = 8;
-constexpr std::int64_t kGroupReach = kGroup * 127;
-
 template <typename T>
 T load(const std::byte* at) {
   T value;
   std::memcpy(&value, at, sizeof(T));
   return value;
-}
-
-// Whether one of the eight bytes is 0x80, the announcement of a longer code.
-bool has_escape(std::uint64_t word) {
-  const std::uint64_t zero_if_escape = word ^ 0x8080808080808080u;
-  return ((zero_if_escape - 0x0101010101010101u) & ~zero_if_escape & 0x8080808080808080u) != 0;
 }
 
 // The code at `at`; its length, or 0 if the bytes end inside it.
@@ -63,20 +54,13 @@ DecodeStatus ByteOffsetDecoder::decode(std::span<std::int32_t> pixels) {
   DecodeStatus status = DecodeStatus::kOk;
 
   while (out != out_end) {
-    if (out_end - out >= kGroup && end - at >= kGroup && value >= kLowest + kGroupReach &&
-        value <= kHighest - kGroupReach) {
-      const auto word = load<std::uint64_t>(at);
-      if (!has_escape(word)) {
-        auto sum = static_cast<std::int32_t>(value);
-        for (int i = 0; i < kGroup; ++i) {
-          sum += static_cast<std::int8_t>(word >> (8 * i));
-          out[i] = sum;
-        }
-        value = sum;
-        at += kGroup;
-        out += kGroup;
-        continue;
-      }
+    if (value >= -kShortCodesValue && value <= kShortCodesValue) {
+      std::int32_t* const stop = out + std::min<std::ptrdiff_t>(out_end - out, kShortCodesPixels);
+      const ShortCodes run = short_codes_(at, end, out, stop, static_cast<std::int32_t>(value));
+      at = run.at;
+      out = run.out;
+      value = run.value;
+      if (out == stop) continue;
     }
     std::int64_t delta = 0;
     const std::size_t length = read_code(at, end, delta);

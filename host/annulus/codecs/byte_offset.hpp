@@ -1,6 +1,8 @@
 // CBF byte offset: each pixel is the difference to the one before, in 1, 3, 7 or 15 bytes.
 #pragma once
 
+#include <annulus/codecs/short_codes.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,7 +21,8 @@ enum class DecodeStatus : std::uint8_t {
 class ByteOffsetDecoder {
  public:
   ByteOffsetDecoder() = default;
-  explicit ByteOffsetDecoder(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit ByteOffsetDecoder(std::span<const std::byte> bytes, InstructionSet set = best_instruction_set())
+      : bytes_(bytes), short_codes_(short_codes_decoder(set)) {}
 
   // Fills `pixels`. After a status other than kOk the decoder stays where the fault is and the pixels
   // from the faulty one on are unspecified.
@@ -33,6 +36,7 @@ class ByteOffsetDecoder {
 
  private:
   std::span<const std::byte> bytes_;
+  DecodeShortCodes short_codes_ = short_codes_decoder(InstructionSet::kGeneric);
   std::size_t position_ = 0;
   std::size_t decoded_ = 0;
   std::int64_t value_ = 0;

@@ -1,23 +1,25 @@
-#include <annulus/backends/cpu_reducer.hpp>
+#include <annulus/backends/latency_reducer.hpp>
 #include <annulus/core/error.hpp>
+#include <annulus/core/parallel.hpp>
 #include <annulus/engine/integrator.hpp>
 #include <annulus/engine/prepare.hpp>
 
 namespace annulus {
 
 struct Integrator::Worker {
-  CpuReducer reducer;
+  std::unique_ptr<BatchReducer> reducer;
 };
 
 Integrator::Integrator(const Geometry& geometry, const IntegrationOptions& options,
                        const FrameProperties& frames, const PixelMaps& maps, unsigned threads)
     : plan_(std::make_shared<const Plan>(build_plan(geometry, options, maps, frames, threads))),
-      worker_(new Worker{CpuReducer(plan_)}) {}
+      worker_(new Worker{make_latency_reducer(make_cpu_plan(plan_, threads), best_instruction_set(),
+                                              resolve_threads(threads))}) {}
 
 Integrator::~Integrator() = default;
 
 Accumulators Integrator::accumulate(const Frame& frame) {
-  FrameResult result = std::move(worker_->reducer.reduce({prepare_frame(*plan_, frame)}).front());
+  FrameResult result = std::move(worker_->reducer->reduce({prepare_frame(*plan_, frame)}).front());
   if (!result.good()) throw Error(ErrorKind::kInput, describe(frame), result.fault, "the frame is damaged");
   return std::move(result.accumulators);
 }

@@ -69,6 +69,26 @@ TEST(CpuBackend, ResultsAreInOrderAndDoNotDependOnThreadsOrBatches) {
   }
 }
 
+TEST(CpuBackend, ResultsDoNotDependOnLatencyOrTheBatchAskedFor) {
+  const Scan scan(37);
+  for (const bool latency : {false, true}) {
+    for (const unsigned batch : {0u, 1u, 3u, 40u}) {
+      BackendOptions options;
+      options.threads = 3;
+      options.latency = latency;
+      options.batch = batch;
+      const auto backend = make_backend("cpu", options);
+      backend->load(scan.plan);
+      EXPECT_EQ(backend->batch_size(), latency ? 1 : batch != 0 ? batch : backend->batch_size());
+      const auto results = reduce_all(*backend, scan, backend->batch_size());
+      ASSERT_EQ(results.size(), scan.pixels.size());
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        ASSERT_EQ(results[i].accumulators, reduce_naively(*scan.plan, scan.pixels[i], 0)) << i;
+      }
+    }
+  }
+}
+
 TEST(CpuBackend, CanBeLoadedAgainAndLeftWithWorkInside) {
   const Scan scan(20);
   const auto backend = make_backend("cpu", {2});

@@ -1,4 +1,4 @@
-#include <annulus/backends/cpu_reducer.hpp>
+#include <annulus/backends/latency_reducer.hpp>
 #include <annulus/core/error.hpp>
 
 #include <gmock/gmock.h>
@@ -15,14 +15,39 @@ namespace {
 
 using ::testing::HasSubstr;
 
+// By the generic code. Every instruction set of the machine, and threads that share frames, must do the same.
+std::vector<FrameResult> reduce(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames) {
+  const auto shared = make_cpu_plan(plan, 2);
+  const auto expected = CpuReducer(shared, InstructionSet::kGeneric).reduce(frames);
+  const auto compare = [&](const std::string& how, BatchReducer& reducer) {
+    const auto results = reducer.reduce(frames);
+    EXPECT_EQ(results.size(), expected.size()) << how;
+    for (std::size_t i = 0; i < std::min(results.size(), expected.size()); ++i) {
+      EXPECT_EQ(results[i].index, expected[i].index) << how;
+      EXPECT_EQ(results[i].fault, expected[i].fault) << how << ", frame " << i;
+      EXPECT_EQ(results[i].accumulators, expected[i].accumulators) << how << ", frame " << i;
+    }
+  };
+  for (const InstructionSet set : available_instruction_sets()) {
+    CpuReducer reducer(shared, set);
+    compare(std::string(name_of(set)), reducer);
+    compare(std::string(name_of(set)) + ", again", reducer);
+    const auto latency = make_latency_reducer(shared, set, 1 + frames.size() % 3);
+    compare(std::string(name_of(set)) + ", latency", *latency);
+  }
+  return expected;
+}
+
 TEST(CpuReducer, EqualsTheDefinitionForRandomPlansTypesAndBatches) {
   std::mt19937_64 random(21);
   constexpr PixelType kTypes[] = {PixelType::kU8, PixelType::kU16, PixelType::kU32,
                                   PixelType::kI8, PixelType::kI16, PixelType::kI32};
   int compared = 0;
   for (int round = 0; round < 120; ++round) {
-    const Shape shape{1 + static_cast<std::uint32_t>(random() % 60),
-                      1 + static_cast<std::uint32_t>(random() % 60)};
+    // Of one band, and of several.
+    const std::uint32_t largest = round % 4 == 0 ? 180 : 60;
+    const Shape shape{1 + static_cast<std::uint32_t>(random() % largest),
+                      1 + static_cast<std::uint32_t>(random() % largest)};
     const PixelType type = kTypes[random() % 6];
     Geometry geometry = random_geometry(random, shape);
     geometry.detector.dectris = random() % 2 == 0;
@@ -41,15 +66,18 @@ TEST(CpuReducer, EqualsTheDefinitionForRandomPlansTypesAndBatches) {
     }
     std::vector<Frame> frames;
     std::vector<Accumulators> expected;
-    const std::size_t count = 1 + random() % 19;
+    const std::size_t count = 1 + random() % 37;
     for (std::size_t i = 0; i < count; ++i) {
-      const auto pixels = random_pixels(random, type, shape.size());
+      auto pixels = random_pixels(random, type, shape.size());
+      if (random() % 2 == 0) {  // nothing that needs a second look
+        for (std::int64_t& pixel : pixels) pixel = static_cast<std::int64_t>(random() % 100);
+      }
       frames.push_back(type == PixelType::kI32 && random() % 2 == 0 ? byte_offset_frame(shape, pixels)
                                                                     : raw_frame(shape, type, pixels));
       frames.back().index = 1000 + i;
       expected.push_back(reduce_naively(*plan, pixels, 0));
     }
-    const auto results = CpuReducer(plan).reduce(frames);
+    const auto results = reduce(plan, frames);
     ASSERT_EQ(results.size(), count);
     for (std::size_t i = 0; i < count; ++i) {
       ASSERT_TRUE(results[i].good()) << results[i].fault;
@@ -75,7 +103,7 @@ TEST(CpuReducer, ConservesCountsExactlyForAThousandRandomPlansAndImages) {
       continue;
     }
     const auto pixels = random_pixels(random, PixelType::kI32, shape.size());
-    const auto results = CpuReducer(plan).reduce({byte_offset_frame(shape, pixels)});
+    const auto results = reduce(plan, {byte_offset_frame(shape, pixels)});
     Wide total = 0, expected = 0;
     for (const std::int64_t signal : results[0].accumulators.signal) total += signal;
     for (std::size_t pixel = 0; pixel < pixels.size(); ++pixel) {
@@ -97,7 +125,7 @@ TEST(CpuReducer, FullestBinOfLargestCountsDoesNotOverflow) {
     const auto plan =
         std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape, type}));
     const std::vector<std::int64_t> pixels(shape.size(), plan->validity.max_count);
-    const auto results = CpuReducer(plan).reduce({raw_frame(shape, type, pixels)});
+    const auto results = reduce(plan, {raw_frame(shape, type, pixels)});
     EXPECT_EQ(results[0].accumulators, reduce_naively(*plan, pixels, 0)) << name_of(type);
     EXPECT_GT(results[0].accumulators.signal[0], 0);
   }
@@ -122,8 +150,8 @@ TEST(CpuReducer, BadFramesLeaveTheOthersOfTheirBatchRight) {
   short_raw.payload = short_raw.payload.slice(0, 100);
   Frame other_type = raw_frame(shape, PixelType::kU16, std::vector<std::int64_t>(shape.size(), 1));
 
-  const auto results = CpuReducer(plan).reduce(
-      {good, truncated, good, trailing, other_shape, good, short_raw, other_type, good});
+  const auto results =
+      reduce(plan, {good, truncated, good, trailing, other_shape, good, short_raw, other_type, good});
   const Accumulators expected = reduce_naively(*plan, pixels, 0);
   for (const std::size_t i : {0, 2, 5, 8}) {
     EXPECT_TRUE(results[i].good()) << results[i].fault;

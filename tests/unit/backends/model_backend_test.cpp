@@ -23,7 +23,7 @@ std::vector<FrameResult> reduce_by_model(std::shared_ptr<const Plan> plan, const
 }
 
 void expect_same_results(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames) {
-  const auto expected = CpuReducer(plan).reduce(frames);
+  const auto expected = CpuReducer(make_cpu_plan(plan, 1), InstructionSet::kGeneric).reduce(frames);
   const auto results = reduce_by_model(plan, frames);
   ASSERT_EQ(results.size(), expected.size());
   for (std::size_t i = 0; i < results.size(); ++i) {

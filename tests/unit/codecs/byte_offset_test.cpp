@@ -64,14 +64,30 @@ struct Decoded {
   std::size_t pixel;
 };
 
-Decoded decode(const std::vector<std::byte>& data, std::size_t pixels) {
-  ByteOffsetDecoder decoder(data);
+Decoded decode_with(InstructionSet set, const std::vector<std::byte>& data, std::size_t pixels) {
+  ByteOffsetDecoder decoder(data, set);
   Decoded result{DecodeStatus::kOk, std::vector<std::int32_t>(pixels, 12345), 0, 0};
   result.status = decoder.decode(result.pixels);
   if (result.status == DecodeStatus::kOk) result.status = decoder.finish();
   result.byte = decoder.byte_position();
   result.pixel = decoder.pixel_position();
   return result;
+}
+
+// By the generic code; every other instruction set of the machine must do the same.
+Decoded decode(const std::vector<std::byte>& data, std::size_t pixels) {
+  const Decoded expected = decode_with(InstructionSet::kGeneric, data, pixels);
+  for (const InstructionSet set : available_instruction_sets()) {
+    const Decoded result = decode_with(set, data, pixels);
+    EXPECT_EQ(result.status, expected.status) << name_of(set);
+    EXPECT_EQ(result.byte, expected.byte) << name_of(set);
+    EXPECT_EQ(result.pixel, expected.pixel) << name_of(set);
+    EXPECT_TRUE(std::equal(result.pixels.begin(),
+                           result.pixels.begin() + static_cast<std::ptrdiff_t>(result.pixel),
+                           expected.pixels.begin()))
+        << name_of(set);
+  }
+  return expected;
 }
 
 // A walk whose steps have all magnitudes, so that all codes and both sides of every limit occur.
@@ -173,14 +189,15 @@ TEST(ByteOffset, AgreesWithAnIndependentDecoderOnRandomImages) {
 
 TEST(ByteOffset, AgreesWithAnIndependentDecoderOnRandomBytes) {
   std::mt19937_64 random(7);
-  for (int round = 0; round < 4000; ++round) {
-    std::vector<std::byte> data(random() % 64);
+  for (int round = 0; round < 8000; ++round) {
+    std::vector<std::byte> data(random() % 100);
     for (auto& byte : data) {
       const auto pick = random();
-      byte = static_cast<std::byte>(pick % 3 == 0 ? 0x80 : pick % 3 == 1 ? 0x00 : pick >> 32);
+      const auto kind = pick % (round % 2 == 0 ? 3 : 24);
+      byte = static_cast<std::byte>(kind == 0 ? 0x80 : kind == 1 ? 0x00 : pick >> 32);
     }
     const auto expected = oracle_decode(data);
-    const auto result = decode(data, 64);
+    const auto result = decode(data, 100);
     std::size_t good = 0;
     while (good < expected.pixels.size() && expected.pixels[good] >= kMin && expected.pixels[good] <= kMax)
       ++good;
@@ -195,14 +212,19 @@ TEST(ByteOffset, ResumesAtEverySplit) {
   std::mt19937_64 random(3);
   const auto pixels = random_pixels(random, 203, 40);
   const auto data = encode_byte_offset(pixels);
-  for (std::size_t split = 0; split <= pixels.size(); ++split) {
-    std::vector<std::int32_t> result(pixels.size());
-    ByteOffsetDecoder decoder(data);
-    ASSERT_EQ(decoder.decode(std::span(result).first(split)), DecodeStatus::kOk);
-    ASSERT_EQ(decoder.pixel_position(), split);
-    ASSERT_EQ(decoder.decode(std::span(result).subspan(split)), DecodeStatus::kOk);
-    ASSERT_EQ(decoder.finish(), DecodeStatus::kOk);
-    ASSERT_THAT(result, ElementsAreArray(pixels)) << "split at " << split;
+  for (const InstructionSet set : available_instruction_sets()) {
+    for (std::size_t split = 0; split <= pixels.size(); ++split) {
+      // Guarded on both sides of the split: a band must not be written beyond its end.
+      std::vector<std::int32_t> result(pixels.size());
+      std::vector<std::int32_t> first(split);
+      ByteOffsetDecoder decoder(data, set);
+      ASSERT_EQ(decoder.decode(first), DecodeStatus::kOk);
+      ASSERT_EQ(decoder.pixel_position(), split);
+      std::copy(first.begin(), first.end(), result.begin());
+      ASSERT_EQ(decoder.decode(std::span(result).subspan(split)), DecodeStatus::kOk);
+      ASSERT_EQ(decoder.finish(), DecodeStatus::kOk);
+      ASSERT_THAT(result, ElementsAreArray(pixels)) << "split at " << split << ", " << name_of(set);
+    }
   }
 }
 
@@ -218,6 +240,46 @@ TEST(ByteOffset, NamesThePixelOfATruncationAtEveryByte) {
     ASSERT_EQ(result.pixel, expected.pixels.size()) << "cut at " << cut;
     const auto whole = encode_byte_offset(std::span(pixels).first(result.pixel));
     ASSERT_EQ(result.byte, whole.size()) << "cut at " << cut;
+  }
+}
+
+TEST(ByteOffset, WritesNothingBehindTheLastPixel) {
+  std::mt19937_64 random(5);
+  for (const InstructionSet set : available_instruction_sets()) {
+    for (std::size_t count = 0; count < 70; ++count) {
+      const auto data = encode_byte_offset(random_pixels(random, 200, 20));
+      std::vector<std::int32_t> result(count + 32, 4711);
+      ByteOffsetDecoder decoder(data, set);
+      ASSERT_EQ(decoder.decode(std::span(result).first(count)), DecodeStatus::kOk);
+      for (std::size_t i = count; i < result.size(); ++i) ASSERT_EQ(result[i], 4711) << count << name_of(set);
+    }
+  }
+}
+
+TEST(ByteOffset, FindsWhereSteadyStepsLeaveInt32) {
+  for (const int step : {127, 32767, -127, -32767}) {
+    const auto last =
+        static_cast<std::size_t>(std::abs((step > 0 ? std::int64_t{kMax} : std::int64_t{kMin}) / step));
+    const bool short_codes = std::abs(step) == 127;
+    if (short_codes && last > 1000) {
+      // Most of the way in one step, so that the rest is a run of short codes.
+      std::vector<std::int32_t> pixels = {step > 0 ? kMax - 127 * 40000 : kMin + 127 * 40000};
+      auto data = encode_byte_offset(pixels);
+      data.insert(data.end(), 40100, static_cast<std::byte>(step));
+      const auto result = decode(data, 40101);
+      EXPECT_EQ(result.status, DecodeStatus::kValueOutOfRange);
+      EXPECT_EQ(result.pixel, 40001u);
+      continue;
+    }
+    std::vector<std::byte> data;
+    for (std::size_t i = 0; i < last + 20; ++i) {
+      for (const int byte : {0x80, step & 0xff, (step >> 8) & 0xff})
+        data.push_back(static_cast<std::byte>(byte));
+    }
+    const auto result = decode(data, last + 20);
+    EXPECT_EQ(result.status, DecodeStatus::kValueOutOfRange) << step;
+    EXPECT_EQ(result.pixel, last) << step;
+    EXPECT_EQ(result.byte, 3 * last) << step;
   }
 }
 

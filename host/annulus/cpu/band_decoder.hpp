@@ -13,7 +13,7 @@ namespace annulus {
 // Pixels come out as int32; those of a uint32 frame as the same 32 bits.
 class BandDecoder {
  public:
-  explicit BandDecoder(const Frame& frame);
+  BandDecoder(const Frame& frame, InstructionSet set);
 
   // The next pixels of the frame. False if there is a fault; then fault() says which.
   bool next(std::span<std::int32_t> band);

@@ -1,5 +1,5 @@
-#include <annulus/backends/band_decoder.hpp>
 #include <annulus/codecs/decode_frame.hpp>
+#include <annulus/cpu/band_decoder.hpp>
 
 #include <fmt/format.h>
 
@@ -8,7 +8,8 @@
 
 namespace annulus {
 
-BandDecoder::BandDecoder(const Frame& frame) : frame_(frame), byte_offset_(frame.payload.view()) {
+BandDecoder::BandDecoder(const Frame& frame, InstructionSet set)
+    : frame_(frame), byte_offset_(frame.payload.view(), set) {
   if (frame.codec != Codec::kRaw) return;
   const std::size_t expected = frame.shape.size() * size_of(frame.type);
   if (frame.payload.size() != expected) {

@@ -1,0 +1,117 @@
+#include <annulus/cpu/lane_sums.hpp>
+#include <annulus/plan/fixed_point.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace annulus {
+
+LaneSums::LaneSums(const Plan& plan, const BandedPlan& banded, const LaneKernels& kernels)
+    : plan_(plan),
+      banded_(banded),
+      kernels_(kernels),
+      plain_(plain_values(plan)),
+      signal_(plan.bins() * kernels.lanes),
+      variance_(plan.has_variance() ? signal_.size() : 0),
+      one_(kernels.lanes),
+      low_(kernels.lanes),
+      high_(kernels.lanes),
+      invalid_(kernels.lanes) {}
+
+// The larger of the two intervals that the dummies leave.
+LaneSums::Plain LaneSums::plain_values(const Plan& plan) {
+  const Validity& validity = plan.validity;
+  const std::int64_t high = std::min<std::int64_t>(validity.max_count, kLargestLaneValue);
+  const std::int64_t low = plan.pixel_type == PixelType::kU32 ? 0 : -high;
+  const auto interval = [](std::int64_t from, std::int64_t to) {
+    return from > to ? Plain{} : Plain{static_cast<std::int32_t>(from), static_cast<std::int32_t>(to)};
+  };
+  if (validity.dummy_low > validity.dummy_high || validity.dummy_low > high || validity.dummy_high < low) {
+    return interval(low, high);
+  }
+  const std::int64_t below = validity.dummy_low - low;
+  const std::int64_t above = high - validity.dummy_high;
+  return above >= below ? interval(validity.dummy_high + 1, high) : interval(low, validity.dummy_low - 1);
+}
+
+void LaneSums::start(std::span<const std::uint32_t> one_counts) {
+  std::fill(signal_.begin(), signal_.end(), 0);
+  std::fill(variance_.begin(), variance_.end(), 0);
+  std::fill(one_.begin(), one_.end(), 1);
+  std::copy(one_counts.begin(), one_counts.end(), one_.begin());
+  for (auto& pixels : invalid_) pixels.clear();
+}
+
+void LaneSums::add_band(std::size_t band, std::int32_t* values) {
+  std::fill(low_.begin(), low_.end(), std::numeric_limits<std::int32_t>::max());
+  std::fill(high_.begin(), high_.end(), std::numeric_limits<std::int32_t>::min());
+  const UsedRange* const ranges = banded_.ranges.data();
+  for (std::size_t i = banded_.bands[band].ranges; i < banded_.bands[band + 1].ranges; ++i) {
+    kernels_.extremes(values, ranges[i].begin, ranges[i].end, low_.data(), high_.data());
+  }
+  for (std::size_t lane = 0; lane < lanes(); ++lane) {
+    if (low_[lane] < plain_.low || high_[lane] > plain_.high) clean_lane(band, values, lane);
+  }
+  kernels_.integrate(view_of(banded_, band), values, one_.data(), signal_.data(),
+                     variance_.empty() ? nullptr : variance_.data());
+}
+
+// What the kernels will add to the variance for the 0 that stands for a pixel is taken off here.
+void LaneSums::clean_lane(std::size_t band, std::int32_t* values, std::size_t lane) {
+  const bool is_unsigned = plan_.pixel_type == PixelType::kU32;
+  for (std::size_t i = banded_.bands[band].ranges; i < banded_.bands[band + 1].ranges; ++i) {
+    for (std::size_t place = banded_.ranges[i].begin; place < banded_.ranges[i].end; ++place) {
+      std::int32_t& value = values[place * lanes() + lane];
+      if (value >= plain_.low && value <= plain_.high) continue;
+      const std::int64_t raw = is_unsigned ? std::int64_t{static_cast<std::uint32_t>(value)} : value;
+      const std::size_t pixel = band * kBandPixels + place;
+      const std::int64_t one = one_[lane];
+      if (!plan_.validity.accepts(raw)) {
+        invalid_[lane].push_back(static_cast<std::uint32_t>(pixel));
+        add_pixel(pixel, lane, 0, -one);
+      } else if (raw > kLargestLaneValue || raw < -kLargestLaneValue) {
+        add_pixel(pixel, lane, raw, std::max(raw, one) - one);
+      } else {
+        continue;
+      }
+      value = 0;
+    }
+  }
+}
+
+void LaneSums::add_pixel(std::size_t pixel, std::size_t lane, std::int64_t signal, std::int64_t variance) {
+  const std::size_t place = kernels_.place_of(lane);
+  for (std::uint32_t entry = plan_.matrix.first[pixel]; entry < plan_.matrix.first[pixel + 1]; ++entry) {
+    const std::uint32_t weight = plan_.matrix.weight[entry];
+    const std::size_t at = plan_.matrix.bin[entry] * lanes() + place;
+    signal_[at] += weight * signal;
+    if (variance_.empty()) continue;
+    variance_[at] += std::int64_t{squared_weight(weight, plan_.weight_bits, plan_.variance_bits)} * variance;
+  }
+}
+
+void LaneSums::merge(const LaneSums& other) {
+  for (std::size_t i = 0; i < signal_.size(); ++i) signal_[i] += other.signal_[i];
+  for (std::size_t i = 0; i < variance_.size(); ++i) variance_[i] += other.variance_[i];
+  for (std::size_t lane = 0; lane < lanes(); ++lane) {
+    invalid_[lane].insert(invalid_[lane].end(), other.invalid_[lane].begin(), other.invalid_[lane].end());
+  }
+}
+
+Accumulators LaneSums::take(std::size_t lane, int fraction_bits) const {
+  const auto column = [&](const std::vector<std::int64_t>& sums) {
+    std::vector<std::int64_t> result(sums.size() / lanes());
+    for (std::size_t bin = 0; bin < result.size(); ++bin) {
+      result[bin] = sums[bin * lanes() + kernels_.place_of(lane)];
+    }
+    return result;
+  };
+  Accumulators sums;
+  sums.fraction_bits = fraction_bits;
+  sums.signal = column(signal_);
+  sums.variance = column(variance_);
+  subtract_invalid(plan_, invalid_[lane], sums);
+  return sums;
+}
+
+}  // namespace annulus
