@@ -37,14 +37,14 @@ def everything(annulus, tmp_path_factory):
     return json.loads((folder / "bench.json").read_text()), done, folder / "bench.json"
 
 
-def values(report, name, parameter):
-    return {figure["parameters"][parameter] for figure in report["figures"] if figure["bench"] == name}
+def values(measured, name, parameter):
+    return {figure["parameters"][parameter] for figure in measured["figures"] if figure["bench"] == name}
 
 
 def test_every_bench_is_there_with_all_of_its_samples(everything):
-    report, _, _ = everything
-    assert list(dict.fromkeys(figure["bench"] for figure in report["figures"])) == BENCHES
-    for figure in report["figures"]:
+    measured, _, _ = everything
+    assert list(dict.fromkeys(figure["bench"] for figure in measured["figures"])) == BENCHES
+    for figure in measured["figures"]:
         samples = figure["samples"]
         assert len(samples) == (2 * 3 if figure["bench"] == "latency" else 2), figure
         assert all(sample > 0 for sample in samples)
@@ -55,8 +55,8 @@ def test_every_bench_is_there_with_all_of_its_samples(everything):
 
 
 def test_rates_follow_from_the_median_and_the_work(everything):
-    report, _, _ = everything
-    for figure in report["figures"]:
+    measured, _, _ = everything
+    for figure in measured["figures"]:
         median = figure["seconds"]["median"]
         for rate, expected in (("frames_per_second", figure["frames"] / median),
                                ("gigabytes_per_second", figure["bytes"] / 1e9 / median)):
@@ -66,41 +66,41 @@ def test_rates_follow_from_the_median_and_the_work(everything):
 
 
 def test_everything_asked_for_is_measured(everything):
-    report, _, _ = everything
-    sets = set(report["machine"]["instruction_sets"])
-    assert "generic" in sets and report["usual"]["instruction_set"] in sets
-    assert values(report, "decode", "instruction_set") == values(report, "backend", "instruction_set") == sets
-    assert values(report, "decode", "codec") == {"byte_offset", "uint16", "int32"}
+    measured, _, _ = everything
+    sets = set(measured["machine"]["instruction_sets"])
+    assert "generic" in sets and measured["usual"]["instruction_set"] in sets
+    assert values(measured, "decode", "instruction_set") == values(measured, "backend", "instruction_set") == sets
+    assert values(measured, "decode", "codec") == {"byte_offset", "uint16", "int32"}
     for name in ("memory", "backend", "latency", "end-to-end"):
-        assert values(report, name, "threads") == {1, 2}, name
-    assert {1, 3, report["usual"]["batch"]} == values(report, "backend", "batch")
+        assert values(measured, name, "threads") == {1, 2}, name
+    assert {1, 3, measured["usual"]["batch"]} == values(measured, "backend", "batch")
     for name in ("backend", "latency", "plan", "normalise", "write", "end-to-end"):
-        assert values(report, name, "error_model") == {"no", "poisson"}, name
-    assert values(report, "detectors", "detector") == {"Pilatus100k", "Pilatus300k"}
-    assert values(report, "bins", "bins") == {20, 70}
-    assert values(report, "read", "readers") == {1, 2}
-    assert {"make", "load"} <= values(report, "plan", "what")
-    assert values(report, "latency", "from") == {"file", "memory"}
+        assert values(measured, name, "error_model") == {"no", "poisson"}, name
+    assert values(measured, "detectors", "detector") == {"Pilatus100k", "Pilatus300k"}
+    assert values(measured, "bins", "bins") == {20, 70}
+    assert values(measured, "read", "readers") == {1, 2}
+    assert {"make", "load"} <= values(measured, "plan", "what")
+    assert values(measured, "latency", "from") == {"file", "memory"}
 
 
 def test_machine_and_subject_are_described(everything):
-    report, done, _ = everything
-    assert report["version"]
-    assert report["machine"]["cores"] == len(os.sched_getaffinity(0))
-    assert report["subject"]["name"] == "Pilatus100k" and report["subject"]["simulated"] is True
-    assert report["subject"]["shape"] == [195, 487] and report["subject"]["pixels"] == 195 * 487
-    assert report["subject"]["frames_in_memory"] == 3
-    assert report["plan"]["bins"] == 50 and report["rounds"] == 2
+    measured, done, _ = everything
+    assert measured["version"]
+    assert measured["machine"]["cores"] == len(os.sched_getaffinity(0))
+    assert measured["subject"]["name"] == "Pilatus100k" and measured["subject"]["simulated"] is True
+    assert measured["subject"]["shape"] == [195, 487] and measured["subject"]["pixels"] == 195 * 487
+    assert measured["subject"]["frames_in_memory"] == 3
+    assert measured["plan"]["bins"] == 50 and measured["rounds"] == 2
     for name in BENCHES:
         assert f"\n{name}: " in done.stdout and f"measuring {name}: " in done.stderr
 
 
 def test_work_is_that_of_the_frames(everything):
-    report, _, _ = everything
+    measured, _, _ = everything
     pixels = 195 * 487
-    for figure in report["figures"]:
+    for figure in measured["figures"]:
         if figure["bench"] == "decode":
-            sizes = {"uint16": 2 * 3 * pixels, "int32": 4 * 3 * pixels, "byte_offset": report["subject"]["payload_bytes"]}
+            sizes = {"uint16": 2 * 3 * pixels, "int32": 4 * 3 * pixels, "byte_offset": measured["subject"]["payload_bytes"]}
             assert (figure["frames"], figure["pixels"]) == (3, 3 * pixels)
             assert figure["bytes"] == sizes[figure["parameters"]["codec"]]
         elif figure["bench"] == "backend":
@@ -111,23 +111,23 @@ def test_work_is_that_of_the_frames(everything):
 
 
 def test_own_frames_are_measured(annulus, scan):
-    report = bench(annulus, "-p", scan.poni, "-n", 60, "--only", "backend,end-to-end", "--frames", 4, "--scan-frames", 30,
+    measured = bench(annulus, "-p", scan.poni, "-n", 60, "--only", "backend,end-to-end", "--frames", 4, "--scan-frames", 30,
                    "--repetitions", 1, "--threads", "1", "--error-model", "poisson", scan.folder)
-    assert report["subject"]["name"] == str(scan.files[0]) and report["subject"]["simulated"] is False
-    assert report["subject"]["frames_in_memory"] == 4
-    assert {figure["bench"] for figure in report["figures"]} == {"backend", "end-to-end"}
-    (end_to_end,) = [figure for figure in report["figures"] if figure["bench"] == "end-to-end"]
+    assert measured["subject"]["name"] == str(scan.files[0]) and measured["subject"]["simulated"] is False
+    assert measured["subject"]["frames_in_memory"] == 4
+    assert {figure["bench"] for figure in measured["figures"]} == {"backend", "end-to-end"}
+    (end_to_end,) = [figure for figure in measured["figures"] if figure["bench"] == "end-to-end"]
     assert end_to_end["frames"] == 30
 
 
 def test_decoding_and_reading_need_no_geometry(annulus, scan, tmp_path):
-    report = bench(annulus, "--only", "decode,read", "--repetitions", 1, "--codec", "byte_offset", *scan.files[:2])
-    assert report["subject"]["frames_in_memory"] == 2
+    measured = bench(annulus, "--only", "decode,read", "--repetitions", 1, "--codec", "byte_offset", *scan.files[:2])
+    assert measured["subject"]["frames_in_memory"] == 2
     stack = tmp_path / "stack.npy"
     numpy.save(stack, numpy.arange(4 * 30 * 40, dtype=numpy.uint16).reshape(4, 30, 40))
-    report = bench(annulus, "--only", "decode", "--repetitions", 1, "--frames", 3, stack)
-    assert values(report, "decode", "codec") == {"byte_offset", "uint8", "uint16", "uint32", "int32"}
-    assert report["subject"]["payload_bytes"] == 3 * 30 * 40 * 2
+    measured = bench(annulus, "--only", "decode", "--repetitions", 1, "--frames", 3, stack)
+    assert values(measured, "decode", "codec") == {"byte_offset", "uint8", "uint16", "uint32", "int32"}
+    assert measured["subject"]["payload_bytes"] == 3 * 30 * 40 * 2
 
 
 def test_faults_are_named(annulus, scan, tmp_path):
