@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import statistics
 import sys
 
@@ -11,6 +12,9 @@ from verdict import Result
 
 MODELS = ("no", "poisson")
 POLARIZATION = 0.99  # of the simulated beam
+
+# Payloads to decode: more than the caches hold, as in a scan.
+DECODED = 32
 
 
 class Turns:
@@ -55,10 +59,11 @@ def run(options, folder):
         for threads in sorted({1, options.threads}):
             add_annulus(turns, program, scan, model, threads, folder, result)
         turns.add(f"annulus latency {model}", lambda model=model: program.latency(scan, model))
-    payloads = peers.payloads(few)
+    decoded = scan.files[:DECODED]
+    payloads = peers.payloads(decoded)
     peers.decode_seconds(payloads)
     turns.add("fabio decode", lambda: peers.decode_seconds(payloads))
-    turns.add("annulus decode", lambda: program.decode(few))
+    turns.add("annulus decode", lambda: program.decode(decoded))
     add_azint(turns, scan, few, options, result)
     turns.take(options.rounds)
 
@@ -67,7 +72,7 @@ def run(options, folder):
     judge_patterns(result, integrators, folder, len(few))
     result.judge(options.threads)
     if options.real:
-        decode_real_files(result, program, options)
+        decode_real_files(result, program, options, folder)
     if options.scaling:
         result.judge_scaling(program.nanoseconds_a_pixel(("Pilatus2M", "Pilatus6M")))
     if options.memory_check:
@@ -110,17 +115,20 @@ def judge_patterns(result, integrators, folder, frames):
         result.compare(f"annulus, {model}", ours, reference)
 
 
-def decode_real_files(result, program, options):
+def decode_real_files(result, program, options, folder):
     data = pathlib.Path(os.environ.get("ANNULUS_SHARED_DATA", program.project.parent / "shared" / "data"))
     files = sorted(path for path in data.glob("**/*.cbf") if path.stat().st_size > 1_000_000)
     if not files:
         result.notes.append(f"no CBF above 1 MB in {data}: real files are not compared")
-    copies = 8  # of each: one alone is over too soon to be timed
     for file in files:
+        # Copies, each with memory of its own.
+        copies = [pathlib.Path(shutil.copy(file, folder / f"copy_{i}.cbf")) for i in range(DECODED)]
         turns = Turns()
-        payloads = peers.payloads([file] * copies)
+        payloads = peers.payloads(copies)
         peers.decode_seconds(payloads)
         turns.add("fabio", lambda: peers.decode_seconds(payloads))
-        turns.add("annulus", lambda: program.decode([file] * copies))
+        turns.add("annulus", lambda: program.decode(copies))
         turns.take(options.rounds)
         result.judge_decode(file.name, turns.samples["fabio"], turns.samples["annulus"])
+        for copy in copies:
+            copy.unlink()

@@ -112,7 +112,8 @@ class Result:
     def as_text(self):
         lines = [f"{self.version} beside FabIO + pyFAI: {self.options.detector}, {self.options.npt} bins, bbox, "
                  f"{self.options.threads} threads, medians of {self.options.rounds} rounds; Annulus "
-                 f"{self.options.frames} frames a round, the others {min(self.options.peer_frames, self.options.frames)}",
+                 f"{self.options.frames} frames a round, the others "
+                 f"{min(self.options.peer_frames, self.options.frames)}",
                  "", f"{'':56}{'Annulus':>12}{'other':>12}{'value':>11}  promised"]
         for row in self.rows:
             verdict = "" if row.good() or self.options.quick else "   MISSED"
