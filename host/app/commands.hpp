@@ -17,5 +17,6 @@ Command add_info(CLI::App& program);
 Command add_verify(CLI::App& program);
 Command add_devices(CLI::App& program);
 Command add_model_report(CLI::App& program);
+Command add_bench(CLI::App& program);
 
 }  // namespace annulus::app

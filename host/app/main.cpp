@@ -28,8 +28,8 @@ int run(int argc, char** argv) {
   program.get_formatter()->column_width(34);
 
   std::vector<std::pair<CLI::App*, Command>> commands;
-  for (auto* const add :
-       {add_integrate, add_simulate, add_plot, add_info, add_verify, add_devices, add_model_report}) {
+  for (auto* const add : {add_integrate, add_simulate, add_plot, add_info, add_verify, add_devices,
+                          add_model_report, add_bench}) {
     Command command = add(program);
     commands.emplace_back(program.get_subcommands({}).back(), std::move(command));
   }

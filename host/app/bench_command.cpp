@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <memory>
+
+#include "bench_text.hpp"
+#include "comma_list.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "interrupt.hpp"
+#include "json_text.hpp"
+#include "option_binder.hpp"
+
+namespace annulus::app {
+namespace {
+
+struct BenchCommand {
+  BenchOptions options;
+  std::string output;
+  bool json = false;
+  bool quiet = false;
+};
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw Error(ErrorKind::kOutput, path, "cannot be written", "choose another name or disk");
+}
+
+int bench(const BenchCommand& command) {
+  if (!command.output.empty()) write_text(command.output, "");  // now, not after minutes of measuring
+  BenchMonitor monitor;
+  monitor.stop_requested = &catch_interrupts();
+  monitor.begin = [&](const std::string& name, std::size_t candidates) {
+    if (command.json || command.quiet) return;
+    fmt::print(stderr, "measuring {}: {} candidates, {} rounds\n", name, candidates, command.options.rounds);
+  };
+  const BenchReport report = run_bench(command.options, monitor);
+  const std::string json = as_text(to_json(report)) + "\n";
+  if (!command.output.empty()) write_text(command.output, json);
+  fmt::print("{}", command.json ? json : to_text(report));
+  return kSuccess;
+}
+
+// What makes the plan, but for the error model, of which both are measured.
+void bind_plan_without_error_model(CLI::App& command, IntegrateConfig& config) {
+  for_each_option(config, [&](const OptionInfo& info, auto& field) {
+    const std::string_view group = info.group;
+    const std::string_view key = info.key;
+    const bool of_plan = group == "Input" || group == "Pattern" || group == "Corrections";
+    if ((of_plan && key != "error_model") || key == "readers" || key == "memory")
+      OptionBinder{command}(info, field);
+  });
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& program) {
+  CLI::App* const command =
+      program.add_subcommand("bench", "Measure how fast decoding, integrating and whole scans are here");
+  const auto state = std::make_shared<BenchCommand>();
+  BenchOptions& options = state->options;
+  bind_plan_without_error_model(*command, options.config);
+
+  CLI::Option* const inputs = command->get_option("inputs");
+  const char* const frames = "Simulated frames, where no inputs are named";
+  SimulationOptions& simulation = options.simulation;
+  command->add_option("--detector", simulation.detector, "See 'annulus info --detectors'")
+      ->capture_default_str()
+      ->excludes(inputs)
+      ->group(frames);
+  command->add_option("--background", simulation.background, "Counts a pixel at its highest")
+      ->capture_default_str()
+      ->excludes(inputs)
+      ->group(frames);
+  command->add_option("--ring-counts", simulation.ring_counts, "Counts a pixel on the brightest ring")
+      ->capture_default_str()
+      ->excludes(inputs)
+      ->group(frames);
+
+  const char* const group = "Bench";
+  add_comma_list(*command, "--only", options.only, fmt::format("Of {}", fmt::join(bench_names(), ", ")))
+      ->group(group);
+  command->add_option("--repetitions", options.rounds, "Samples of each candidate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->group(group);
+  command->add_option("--frames", options.frames, "Frames to hold in memory at most")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->group(group);
+  command->add_option("--scan-frames", options.scan_frames, "Frames of an end-to-end run; files are repeated")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->group(group);
+  add_comma_list(*command, "--threads", options.threads, "Numbers of threads (default: 1, 2, 4 ... and all)")
+      ->group(group);
+  add_comma_list(*command, "--batch", options.batches, "Frames side by side (default: 1,2,4,8,16)")
+      ->group(group);
+  add_comma_list(*command, "--instruction-set", options.instruction_sets, "Default: all that the machine has")
+      ->group(group);
+  add_comma_list(*command, "--error-model", options.error_models, "Default: no,poisson")->group(group);
+  add_comma_list(*command, "--codec", options.codecs, "To decode: byte_offset,uint8,uint16,uint32,int32")
+      ->group(group);
+  add_comma_list(*command, "--detectors", options.detectors, "For speed against size")->group(group);
+  add_comma_list(*command, "--bins", options.bins, "For speed against bins")->group(group);
+  command->add_option("--scratch", options.scratch, "Folder for scratch files (default: the system's)")
+      ->group(group);
+  command->add_flag("--json", state->json, "Print JSON")->group(group);
+  command->add_option("-o,--output", state->output, "File for the JSON, beside the table")->group(group);
+  command->add_flag("-q,--quiet", state->quiet, "Do not tell what is measured")->group(group);
+  return [state] { return bench(*state); };
+}
+
+}  // namespace annulus::app

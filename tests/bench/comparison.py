@@ -1,0 +1,134 @@
+"""The course of a comparison: files are made, all ways take turns, patterns and ratios are judged."""
+
+import os
+import pathlib
+import shutil
+import statistics
+import sys
+
+import peers
+from program import Program
+from verdict import Result
+
+MODELS = ("no", "poisson")
+POLARIZATION = 0.99  # of the simulated beam
+
+# Payloads to decode: more than the caches hold, as in a scan.
+DECODED = 32
+
+
+class Turns:
+    """Ways to do the same thing, each a function that returns seconds a frame; they take turns."""
+
+    def __init__(self):
+        self.ways = {}
+        self.samples = {}
+
+    def add(self, name, way):
+        self.ways[name] = way
+        self.samples[name] = []
+
+    def take(self, rounds):
+        names = list(self.ways)
+        for number in range(rounds):
+            print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+            shift = number % len(names)
+            for name in names[shift:] + names[:shift]:
+                self.samples[name].append(self.ways[name]())
+
+
+def run(options, folder):
+    program = Program(options)
+    result = Result(options, program.version())
+    print(f"simulating {options.frames} frames of {options.detector}", file=sys.stderr, flush=True)
+    scan = program.simulate(folder / "scan")
+    for file in scan.files:
+        file.read_bytes()  # the page cache has them from here on
+    few = scan.files[: options.peer_frames]
+
+    turns = Turns()
+    integrators = {}
+    for model in MODELS:
+        for way in (peers.PyFaiAsUsed, peers.PyFaiTuned):
+            peer = way(scan.poni, options.npt, model, POLARIZATION, folder / f"{way.name}_{model}.h5")
+            peer.warm_up(few[0])
+            integrators[way.name, model] = peer
+            turns.add(f"{way.name} {model}", lambda peer=peer: peer.seconds_a_frame(few))
+        turns.add(f"pyfai first {model}", lambda model=model: peers.first_call(
+            scan.poni, few[0], options.npt, model, POLARIZATION))
+        for threads in sorted({1, options.threads}):
+            add_annulus(turns, program, scan, model, threads, folder, result)
+        turns.add(f"annulus latency {model}", lambda model=model: program.latency(scan, model))
+    decoded = scan.files[:DECODED]
+    payloads = peers.payloads(decoded)
+    peers.decode_seconds(payloads)
+    turns.add("fabio decode", lambda: peers.decode_seconds(payloads))
+    turns.add("annulus decode", lambda: program.decode(decoded))
+    add_azint(turns, scan, few, options, result)
+    turns.take(options.rounds)
+
+    result.medians = {name: statistics.median(samples) for name, samples in turns.samples.items()}
+    result.samples = turns.samples
+    judge_patterns(result, integrators, folder, len(few))
+    result.judge(options.threads)
+    if options.real:
+        decode_real_files(result, program, options, folder)
+    if options.scaling:
+        result.judge_scaling(program.nanoseconds_a_pixel(("Pilatus2M", "Pilatus6M")))
+    if options.memory_check:
+        result.judge_memory({frames: program.peak_memory(scan, frames, folder) for frames in (500, 10000)})
+    return result
+
+
+def add_annulus(turns, program, scan, model, threads, folder, result):
+    """One run gives several times; the first is asked for in its turn, the others are kept beside it."""
+    name = f"annulus {model} {threads}"
+    kept = {what: result.kept.setdefault(f"{name} {what}", []) for what in ("with files", "process", "plan")}
+
+    def way():
+        times = program.integrate(scan, model, threads, folder / f"annulus_{model}_{threads}.nxs")
+        for what, samples in kept.items():
+            samples.append(times[what])
+        return times["scan"]
+
+    turns.add(name, way)
+
+
+def add_azint(turns, scan, few, options, result):
+    azint = peers.load_azint()
+    if azint is None:
+        result.notes.append("azint is not installed here: not compared")
+        return
+    for model in MODELS:
+        peer = peers.Azint(azint, scan.poni, options.npt, model, POLARIZATION)
+        peer.seconds_a_frame(few[:1])
+        turns.add(f"azint {model}", lambda peer=peer: peer.seconds_a_frame(few))
+    result.notes.append("azint splits pixels in another way: its patterns are not compared")
+
+
+def judge_patterns(result, integrators, folder, frames):
+    threads = result.options.threads
+    for model in MODELS:
+        reference = integrators["pyfai", model].stored(frames)
+        result.compare(f"pyfai tuned, {model}", integrators["pyfai tuned", model].stored(frames), reference)
+        ours = Program.stored(folder / f"annulus_{model}_{threads}.nxs", frames)
+        result.compare(f"annulus, {model}", ours, reference)
+
+
+def decode_real_files(result, program, options, folder):
+    data = pathlib.Path(os.environ.get("ANNULUS_SHARED_DATA", program.project.parent / "shared" / "data"))
+    files = sorted(path for path in data.glob("**/*.cbf") if path.stat().st_size > 1_000_000)
+    if not files:
+        result.notes.append(f"no CBF above 1 MB in {data}: real files are not compared")
+    for file in files:
+        # Copies, each with memory of its own.
+        copies = [pathlib.Path(shutil.copy(file, folder / f"copy_{i}.cbf")) for i in range(DECODED)]
+        turns = Turns()
+        payloads = peers.payloads(copies)
+        peers.decode_seconds(payloads)
+        turns.add("fabio", lambda: peers.decode_seconds(payloads))
+        turns.add("annulus", lambda: program.decode(copies))
+        turns.take(options.rounds)
+        result.judge_decode(file.name, turns.samples["fabio"], turns.samples["annulus"])
+        for copy in copies:
+            copy.unlink()

@@ -1,0 +1,94 @@
+"""Runs of the program, and the times it states or that a clock outside of it shows."""
+
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import h5py
+
+UNIT = "2th_deg"
+
+
+class Scan:
+    def __init__(self, folder):
+        self.poni = folder / "scan.poni"
+        self.files = sorted(folder.glob("*.cbf"))
+
+
+class Program:
+    project = pathlib.Path(__file__).resolve().parents[2]
+
+    def __init__(self, options):
+        self.path = options.annulus.resolve()
+        self.options = options
+
+    def run(self, *args):
+        done = subprocess.run([self.path, *map(str, args)], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"compare_peers: error: annulus {args[0]}: {done.stderr.strip()}")
+        return done.stdout
+
+    def version(self):
+        return self.run("--version").strip()
+
+    def simulate(self, folder):
+        self.run("simulate", "-o", folder, "--detector", self.options.detector, "-n", self.options.frames, "-q")
+        return Scan(folder)
+
+    def plan_arguments(self, scan):
+        return ["-p", scan.poni, "-n", self.options.npt, "-u", UNIT, "--split", "bbox", "-P", 0.99]
+
+    def integrate(self, scan, model, threads, output):
+        """Seconds a frame: of the scan, with opening and closing of files too, of the whole process; and of the plan."""
+        start = time.perf_counter()
+        summary = json.loads(self.run("integrate", *self.plan_arguments(scan), "--error-model", model, "--threads",
+                                      threads, "--json", "--overwrite", "-o", output, scan.poni.parent))
+        process = time.perf_counter() - start
+        frames, spent = summary["frames"], summary["seconds"]
+        return {"scan": spent["scan"] / frames, "with files": (spent["total"] - spent["plan"]) / frames,
+                "process": process / frames, "plan": spent["plan"]}
+
+    def bench(self, only, *args):
+        return json.loads(self.run("bench", "--only", only, "--repetitions", 1, "--json", *args))
+
+    def latency(self, scan, model):
+        figures = self.bench("latency", *self.plan_arguments(scan), "--error-model", model, "--threads",
+                             self.options.threads, "--frames", 32, *scan.files)["figures"]
+        (figure,) = [figure for figure in figures if figure["parameters"]["from"] == "file"]
+        return figure["seconds"]["median"]
+
+    def decode(self, files):
+        """Seconds a frame, one thread, with the instruction set that a user gets."""
+        report = self.bench("decode", "--codec", "byte_offset", "--frames", len(files), *files)
+        usual = report["usual"]["instruction_set"]
+        (figure,) = [figure for figure in report["figures"] if figure["parameters"]["instruction_set"] == usual]
+        return figure["seconds"]["median"] / figure["frames"]
+
+    def nanoseconds_a_pixel(self, detectors):
+        figures = json.loads(self.run(
+            "bench", "--only", "detectors", "--detectors", ",".join(detectors), "--threads", self.options.threads,
+            "--repetitions", self.options.rounds, "--error-model", "no", "--json"))["figures"]
+        return {figure["parameters"]["detector"]: figure["nanoseconds_per_pixel"] for figure in figures}
+
+    def peak_memory(self, scan, frames, folder):
+        """Bytes of a run over as many frames; files are repeated."""
+        names = [str(scan.files[i % len(scan.files)]) for i in range(frames)]
+        (folder / "list.txt").write_text("\n".join(names) + "\n")
+        output = folder / "memory.nxs"
+        process = subprocess.Popen([
+            str(word) for word in (self.path, "integrate", *self.plan_arguments(scan), "--threads",
+                                   self.options.threads, "-q", "--overwrite", "-o", output, f"@{folder}/list.txt")])
+        _, status, usage = os.wait4(process.pid, 0)
+        output.unlink(missing_ok=True)
+        if status != 0:
+            raise SystemExit(f"compare_peers: error: the run over {frames} frames failed")
+        return usage.ru_maxrss * 1024
+
+    @staticmethod
+    def stored(path, frames):
+        with h5py.File(path) as file:
+            data = file["entry/data"]
+            names = {"I": "I", "sigma": "I_errors"}
+            return {name: data[ours][:frames] for name, ours in names.items() if ours in data}

@@ -1,0 +1,134 @@
+"""What was measured, as ratios beside the ones that the project promises."""
+
+import dataclasses
+import statistics
+
+import numpy
+
+DEVIATION_LIMIT = 1e-5  # sum |I - I_pyFAI| / sum I_pyFAI, with bbox splitting
+
+
+@dataclasses.dataclass
+class Row:
+    name: str
+    ours: str
+    theirs: str
+    value: float
+    unit: str = "x"
+    floor: float = None  # the value must be at least this,
+    ceiling: float = None  # or at most that
+    aim: float = None
+
+    def good(self):
+        return (self.floor is None or self.value >= self.floor) and (self.ceiling is None or self.value <= self.ceiling)
+
+    def promise(self):
+        if self.ceiling is not None:
+            return f"<= {self.ceiling:g}"
+        if self.floor is None:
+            return ""
+        return f">= {self.floor:g}" + (f", aim {self.aim:g}" if self.aim else "")
+
+
+def rate(seconds_a_frame):
+    return f"{1 / seconds_a_frame:.1f}/s"
+
+
+def milliseconds(seconds):
+    return f"{seconds * 1e3:.3f} ms"
+
+
+class Result:
+    def __init__(self, options, version):
+        self.options = options
+        self.version = version
+        self.samples = {}
+        self.medians = {}
+        self.kept = {}  # further times of the same runs
+        self.rows = []
+        self.deviations = {}
+        self.notes = []
+
+    def compare(self, name, ours, reference):
+        for quantity, expected in reference.items():
+            found = ours[quantity]
+            compared = numpy.isfinite(found) & (expected > 0)  # pyFAI has its dummy where no pixel contributes
+            if not compared.any():
+                self.deviations[f"{name}, {quantity}"] = float("inf")
+                continue
+            deviation = numpy.abs(found - expected)[compared].sum() / numpy.abs(expected[compared]).sum()
+            self.deviations[f"{name}, {quantity}"] = float(deviation)
+
+    def patterns_agree(self):
+        return bool(self.deviations) and all(value <= DEVIATION_LIMIT for value in self.deviations.values())
+
+    def missed(self):
+        return [row for row in self.rows if not row.good()]
+
+    def ratio(self, name, ours, theirs, show, **promise):
+        self.rows.append(Row(name, show(ours), show(theirs), theirs / ours, **promise))
+
+    def judge_decode(self, what, fabio, annulus):
+        self.ratio(f"decode, 1 thread, {what}", statistics.median(annulus), statistics.median(fabio), milliseconds,
+                   floor=2, aim=3)
+
+    def judge(self, threads):
+        times = self.medians | {name: statistics.median(samples) for name, samples in self.kept.items()}
+        self.judge_decode("these files", self.samples["fabio decode"], self.samples["annulus decode"])
+        for model in ("no", "poisson"):
+            ours = times[f"annulus {model} {threads}"]
+            errors = f"errors {model}"
+            self.ratio(f"files to NeXus : pyFAI as used, {errors}", ours, times[f"pyfai {model}"], rate, floor=60,
+                       aim=100)
+            self.ratio(f"files to NeXus : pyFAI tuned, {errors}", ours, times[f"pyfai tuned {model}"], rate, floor=30)
+            if f"azint {model}" in times:
+                self.ratio(f"files to NeXus : FabIO and azint, {errors}", ours, times[f"azint {model}"], rate)
+            self.ratio(f"the same with opening and closing, {errors}", times[f"annulus {model} {threads} with files"],
+                       times[f"pyfai {model}"], rate)
+            self.ratio(f"the whole process, {self.options.frames} frames, {errors}",
+                       times[f"annulus {model} {threads} process"], times[f"pyfai {model}"], rate)
+            self.ratio(f"the plan : pyFAI's first call, {errors}", times[f"annulus {model} {threads} plan"],
+                       times[f"pyfai first {model}"], milliseconds, floor=3)
+            if threads > 1:
+                self.ratio(f"{threads} threads : 1 thread, {errors}", ours, times[f"annulus {model} 1"], rate,
+                           floor=1.85 if threads == 2 else None)
+            latency = times[f"annulus latency {model}"]
+            self.rows.append(Row(f"one frame, file to pattern, {errors}", milliseconds(latency), "", latency * 1e3,
+                                 unit=" ms", ceiling=5))
+        self.ratio("with errors : without", times[f"annulus poisson {threads}"], times[f"annulus no {threads}"], rate,
+                   floor=0.6)
+
+    def judge_scaling(self, nanoseconds):
+        small, large = nanoseconds["Pilatus2M"], nanoseconds["Pilatus6M"]
+        self.rows.append(Row("time a pixel, Pilatus 6M : 2M", f"{large:.3f} ns", f"{small:.3f} ns", large / small,
+                             ceiling=1.1))
+
+    def judge_memory(self, peaks):
+        (few, small), (many, large) = sorted(peaks.items())
+        # The output's index grows by a few bytes a frame; frames themselves would be gigabytes.
+        self.rows.append(Row(f"peak memory, {many} frames : {few}", f"{large / 2**20:.0f} MiB",
+                             f"{small / 2**20:.0f} MiB", large / small, ceiling=1.05))
+
+    def as_text(self):
+        lines = [f"{self.version} beside FabIO + pyFAI: {self.options.detector}, {self.options.npt} bins, bbox, "
+                 f"{self.options.threads} threads, medians of {self.options.rounds} rounds; Annulus "
+                 f"{self.options.frames} frames a round, the others "
+                 f"{min(self.options.peer_frames, self.options.frames)}",
+                 "", f"{'':56}{'Annulus':>12}{'other':>12}{'value':>11}  promised"]
+        for row in self.rows:
+            verdict = "" if row.good() or self.options.quick else "   MISSED"
+            lines.append(f"{row.name:56.55}{row.ours:>12}{row.theirs:>12}{row.value:>9.2f}{row.unit:<3}"
+                         f" {row.promise()}{verdict}")
+        lines += ["", f"deviation from pyFAI's patterns, at most {DEVIATION_LIMIT:g}:"]
+        lines += [f"  {name:40}{value:.2e}{'' if value <= DEVIATION_LIMIT else '   TOO LARGE'}"
+                  for name, value in self.deviations.items()]
+        notes = self.notes + (["a quick run: the numbers mean nothing"] if self.options.quick else [])
+        return "\n".join(lines + [f"note: {note}" for note in notes])
+
+    def as_json(self):
+        return {"version": self.version, "detector": self.options.detector, "bins": self.options.npt,
+                "threads": self.options.threads, "frames": self.options.frames, "rounds": self.options.rounds,
+                "quick": self.options.quick,
+                "rows": [{**dataclasses.asdict(row), "good": row.good()} for row in self.rows],
+                "seconds_per_frame": self.samples, "seconds_of_the_same_runs": self.kept,
+                "deviations": self.deviations, "notes": self.notes}
