@@ -15,4 +15,5 @@
 #include <annulus/plan/csr_view.hpp>
 #include <annulus/plan/pattern.hpp>
 #include <annulus/plan/plan.hpp>
+#include <annulus/plan/plan_cache.hpp>
 #include <annulus/version.hpp>

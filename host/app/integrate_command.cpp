@@ -96,8 +96,10 @@ int integrate(IntegrateCommand& command) {
     return kSuccess;
   }
   const auto start = Clock::now();
-  const auto [urls, open, poni_text, plan] = make_scan_plan(config);
+  const auto [urls, open, poni_text, plan, plan_loaded, note] = make_scan_plan(config);
+  if (!note.empty() && !command.quiet) fmt::print(stderr, "annulus: {}\n", note);
   RunReport report;
+  report.plan_loaded = plan_loaded;
   report.plan_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   report.plan = plan.get();
   const std::uint64_t expected_frames = guess_frames(urls, open);

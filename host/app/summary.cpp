@@ -19,6 +19,8 @@ Rates rates_of(const ReductionSummary& summary) {
           static_cast<double>(summary.payload_bytes) / 1e9 / summary.wall_seconds};
 }
 
+const char* origin_of_plan(const RunReport& report) { return report.plan_loaded ? "loaded" : "built"; }
+
 }  // namespace
 
 std::string to_text(const RunReport& report) {
@@ -34,9 +36,9 @@ std::string to_text(const RunReport& report) {
       "write {:.2f} s, total {:.2f} s\n",
       report.plan_seconds, summary.read_seconds, summary.reduce_seconds, summary.write_seconds,
       report.total_seconds);
-  text += fmt::format("plan: {} bins, {} of {} pixels, {} bits, backend {}, hash {:.12}\n",
+  text += fmt::format("plan: {} bins, {} of {} pixels, {} bits, backend {}, hash {:.12}, {}\n",
                       report.plan->bins(), pixels_in_use(*report.plan), report.plan->pixels(),
-                      report.plan->weight_bits, report.backend, report.plan->hash);
+                      report.plan->weight_bits, report.backend, report.plan->hash, origin_of_plan(report));
   text += fmt::format("written: {}\n", report.output.string());
   return text;
 }
@@ -57,6 +59,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
                      {"read_threads", summary.read_seconds}, {"reduce_threads", summary.reduce_seconds},
                      {"write", summary.write_seconds},       {"total", report.total_seconds}};
   json["plan"] = {{"hash", report.plan->hash},
+                  {"origin", origin_of_plan(report)},
                   {"bins", report.plan->bins()},
                   {"pixels", report.plan->pixels()},
                   {"pixels_in_use", pixels_in_use(*report.plan)},

@@ -13,6 +13,7 @@ namespace annulus::app {
 struct RunReport {
   ReductionSummary summary;
   const Plan* plan = nullptr;
+  bool plan_loaded = false;  // from --plan-cache, not built
   std::filesystem::path output;
   std::string backend;
   double plan_seconds = 0;  // opening the first frame, maps and the plan

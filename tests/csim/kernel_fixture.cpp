@@ -16,9 +16,20 @@ Plan empty_plan(Shape shape, std::uint32_t bins, PixelType type) {
   plan.weight_bits = 23;
   plan.variance_bits = kernels::kVariance ? 31 : 0;
   plan.validity = {-3, -1, 1 << 20};
-  plan.matrix.first.push_back(0);
   return plan;
 }
+
+// The arrays of a plan while they grow.
+struct PlanArrays {
+  std::vector<std::uint32_t> first{0}, bin, weight;
+  std::vector<std::int32_t> normalization, dark;
+
+  void move_to(Plan& plan) {
+    plan.matrix = {std::move(first), std::move(bin), std::move(weight)};
+    plan.normalization = std::move(normalization);
+    plan.dark = std::move(dark);
+  }
+};
 
 // `count` different bins, ascending, close together.
 std::vector<std::uint32_t> choose_bins(std::uint32_t bins, std::uint32_t count, std::mt19937_64& random) {
@@ -39,6 +50,7 @@ Plan random_plan(const PlanShape& shape, std::mt19937_64& random) {
   if (kernels::kVariance)
     plan.variance_bits = std::min(31, 2 * plan.weight_bits - static_cast<int>(random() % 4));
   const std::uint32_t whole = std::uint32_t{1} << plan.weight_bits;
+  PlanArrays arrays;
   for (std::size_t pixel = 0; pixel < plan.pixels(); ++pixel) {
     const bool used = static_cast<double>(random() % 1000) >= 1000 * shape.unused_share;
     const auto widest = std::min(shape.widest, shape.bins);
@@ -50,26 +62,29 @@ Plan random_plan(const PlanShape& shape, std::mt19937_64& random) {
         const std::uint32_t share = 1 + static_cast<std::uint32_t>(random() % (2 * left / count));
         const auto most = left - static_cast<std::uint32_t>(chosen.size() - 1 - i);
         const std::uint32_t weight = i + 1 == chosen.size() ? left : std::min(share, most);
-        plan.matrix.bin.push_back(chosen[i]);
-        plan.matrix.weight.push_back(weight);
+        arrays.bin.push_back(chosen[i]);
+        arrays.weight.push_back(weight);
         left -= weight;
       }
     }
-    plan.matrix.first.push_back(static_cast<std::uint32_t>(plan.matrix.bin.size()));
-    plan.normalization.push_back(used ? static_cast<std::int32_t>(random() >> 34) : 0);
-    plan.dark.push_back(used ? static_cast<std::int32_t>(random() >> 33) - (1 << 30) : 0);
+    arrays.first.push_back(static_cast<std::uint32_t>(arrays.bin.size()));
+    arrays.normalization.push_back(used ? static_cast<std::int32_t>(random() >> 34) : 0);
+    arrays.dark.push_back(used ? static_cast<std::int32_t>(random() >> 33) - (1 << 30) : 0);
   }
+  arrays.move_to(plan);
   return plan;
 }
 
 Plan single_bin_plan(Shape shape, std::uint32_t bins, const std::vector<std::uint32_t>& bin_of_pixel) {
   Plan plan = empty_plan(shape, bins, PixelType::kI32);
+  PlanArrays arrays;
   for (std::size_t pixel = 0; pixel < plan.pixels(); ++pixel) {
-    plan.matrix.bin.push_back(bin_of_pixel[pixel]);
-    plan.matrix.weight.push_back(std::uint32_t{1} << plan.weight_bits);
-    plan.matrix.first.push_back(static_cast<std::uint32_t>(pixel + 1));
-    plan.normalization.push_back(static_cast<std::int32_t>(pixel) + 1);
+    arrays.bin.push_back(bin_of_pixel[pixel]);
+    arrays.weight.push_back(std::uint32_t{1} << plan.weight_bits);
+    arrays.first.push_back(static_cast<std::uint32_t>(pixel + 1));
+    arrays.normalization.push_back(static_cast<std::int32_t>(pixel) + 1);
   }
+  arrays.move_to(plan);
   return plan;
 }
 

@@ -144,7 +144,7 @@ TEST(Kernel, SaturatedAndDummyPixelsTakeTheirShareFromTheTotals) {
     expect_definition(plan, 3, random);
     if (HasFatalFailure()) return;
   }
-  plan.dark.clear();
+  plan.dark = {};
   expect_definition(plan, 2, random);
 }
 

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 namespace annulus {
 
@@ -23,10 +22,10 @@ class Sha256 {
   void add_value(T value) { add(std::as_bytes(std::span(&value, 1))); }
 
   // Length first, so that two arrays never run into each other.
-  template <typename T>
-  void add_array(const std::vector<T>& values) {
+  template <typename Array>
+  void add_array(const Array& values) {
     add_value(static_cast<unsigned long long>(values.size()));
-    add(std::as_bytes(std::span(values)));
+    add(std::as_bytes(std::span(values.data(), values.size())));
   }
 
   // Lower-case hexadecimal; call once.

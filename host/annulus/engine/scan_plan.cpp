@@ -3,6 +3,9 @@
 #include <annulus/engine/reduction.hpp>
 #include <annulus/engine/scan_plan.hpp>
 #include <annulus/geometry/poni.hpp>
+#include <annulus/plan/plan_cache.hpp>
+
+#include <utility>
 
 namespace annulus {
 namespace {
@@ -30,8 +33,16 @@ ScanPlan make_scan_plan(const IntegrateConfig& config) {
   const Geometry geometry = parse_poni(scan.poni_text, config.poni);
   IntegrationOptions options = config.integration;
   options.solid_angle = !config.no_solid_angle;
-  scan.plan = std::make_shared<const Plan>(build_plan(geometry, options, read_maps(config, scan.open),
-                                                      probe_frames(scan.urls, scan.open), config.threads));
+  const PixelMaps maps = read_maps(config, scan.open);
+  const FrameProperties frames = probe_frames(scan.urls, scan.open);
+  if (config.plan_cache.empty()) {
+    scan.plan = std::make_shared<const Plan>(build_plan(geometry, options, maps, frames, config.threads));
+    return scan;
+  }
+  CachedPlan cached = cached_plan(config.plan_cache, geometry, options, maps, frames, config.threads);
+  scan.plan = std::make_shared<const Plan>(std::move(cached.plan));
+  scan.plan_loaded = cached.loaded;
+  scan.note = std::move(cached.note);
   return scan;
 }
 

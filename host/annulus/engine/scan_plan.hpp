@@ -16,6 +16,8 @@ struct ScanPlan {
   OpenOptions open;
   std::string poni_text;
   std::shared_ptr<const Plan> plan;
+  bool plan_loaded = false;  // from the folder of plans, not built
+  std::string note;          // about that folder, for the user; mostly empty
 };
 
 // Throws kUsage for a configuration that makes no sense, and what reading its files and build_plan throw.

@@ -31,6 +31,8 @@ struct Detector {
 
   // The pixels between modules and outside the disc; all 0 where there are none.
   Mask gap_mask() const;
+
+  bool operator==(const Detector&) const = default;
 };
 
 // Looks a name or alias up, ignoring case, blanks, underscores and hyphens. Throws kGeometry with near names.

@@ -18,6 +18,8 @@ struct Geometry {
   std::optional<double> wavelength;  // metre
   Detector detector;
   std::string source = "PONI";  // the file, for messages
+
+  bool operator==(const Geometry&) const = default;
 };
 
 }  // namespace annulus

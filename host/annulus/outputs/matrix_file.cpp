@@ -7,8 +7,8 @@
 namespace annulus {
 namespace {
 
-template <typename T>
-std::vector<std::int64_t> widened(const std::vector<T>& values) {
+template <typename Array>
+std::vector<std::int64_t> widened(const Array& values) {
   return {values.begin(), values.end()};
 }
 

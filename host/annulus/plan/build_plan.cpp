@@ -1,4 +1,5 @@
 #include <annulus/core/error.hpp>
+#include <annulus/core/parallel.hpp>
 #include <annulus/plan/compile.hpp>
 #include <annulus/plan/corrections.hpp>
 #include <annulus/plan/plan.hpp>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <future>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -82,8 +84,7 @@ BinAxis choose_axis(const PixelPositions& positions, const IntegrationOptions& o
 
 }  // namespace
 
-Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, const PixelMaps& maps,
-                const FrameProperties& frames, unsigned threads) {
+Plan begin_plan(const Geometry& geometry, const IntegrationOptions& options, const FrameProperties& frames) {
   check_options(geometry, options, frames);
   Plan plan;
   plan.geometry = geometry;
@@ -92,7 +93,12 @@ Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, con
   plan.shape = frames.shape;
   plan.saturation = saturation_of(options, frames.max_count);
   plan.validity = make_validity(options, geometry.detector, frames);
+  return plan;
+}
 
+Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, const PixelMaps& maps,
+                const FrameProperties& frames, unsigned threads) {
+  Plan plan = begin_plan(geometry, options, frames);
   std::optional<AzimuthWindow> window;
   if (options.azimuth_range) window = azimuth_window(*options.azimuth_range);
   const PixelPositions positions =
@@ -107,16 +113,23 @@ Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, con
   plan.edges.push_back(axis.high * scale);
 
   // A pixel that nothing can be divided by, or that has no dark, contributes to nothing.
-  const std::vector<double> norm = normalization_map(geometry, frames.shape, options, maps, threads);
-  for (std::size_t pixel = 0; pixel < norm.size(); ++pixel) {
-    if (!(norm[pixel] > 0) || !std::isfinite(norm[pixel])) excluded[pixel] = 1;
-    if (maps.dark && !std::isfinite(maps.dark->pixels[pixel])) excluded[pixel] = 1;
-  }
+  const LargeVector<double> norm = normalization_map(geometry, frames.shape, options, maps, threads);
+  parallel_ranges(norm.size(), threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t pixel = begin; pixel < end; ++pixel) {
+      if (!(norm[pixel] > 0) || !std::isfinite(norm[pixel])) excluded[pixel] = 1;
+      if (maps.dark && !std::isfinite(maps.dark->pixels[pixel])) excluded[pixel] = 1;
+    }
+  });
 
   const PixelSplitter splitter(positions, axis, options.splitting, window);
   compile_matrix(plan, splitter, excluded, threads);
-  compile_corrections(plan, norm, maps);
-  plan.hash = hash_of(plan);
+  choose_correction_bits(plan, norm, maps, threads);
+  Sha256 sha;
+  const auto policy = resolve_threads(threads) > 1 ? std::launch::async : std::launch::deferred;
+  auto hashing = std::async(policy, [&sha, &plan] { hash_beginning(sha, plan); });
+  compile_corrections(plan, norm, maps, threads);
+  hashing.get();
+  plan.hash = hash_end(sha, plan);
   return plan;
 }
 

@@ -2,11 +2,13 @@
 #include <annulus/core/parallel.hpp>
 #include <annulus/plan/compile.hpp>
 #include <annulus/plan/fixed_point.hpp>
+#include <annulus/plan/sum_by_bin.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -21,85 +23,91 @@ constexpr std::int64_t kLargestSum = std::numeric_limits<std::int64_t>::max();
 
 // The matrix of a range of rows, before the ranges are joined.
 struct MatrixPart {
-  std::vector<std::uint32_t> bin;
-  std::vector<std::uint32_t> weight;
+  std::size_t end_row = 0;
+  LargeVector<std::uint32_t> bin;
+  LargeVector<std::uint32_t> weight;
 };
 
-SparseMatrix split_all(const PixelSplitter& splitter, Shape shape, const std::vector<std::uint8_t>& excluded,
-                       int bits, unsigned threads) {
-  SparseMatrix matrix;
-  matrix.first.assign(shape.size() + 1, 0);
-  std::map<std::size_t, MatrixPart> parts;  // by first row
-  std::mutex storing;
-  parallel_ranges(shape.rows, threads, [&](std::size_t begin, std::size_t end) {
-    MatrixPart part;
-    std::vector<Share> shares;
-    std::vector<std::uint32_t> weights;
-    for (std::size_t row = begin; row < end; ++row) {
-      for (std::uint32_t col = 0; col < shape.cols; ++col) {
-        const std::size_t pixel = row * shape.cols + col;
-        if (excluded[pixel]) continue;
+// Fills first[] of the part's pixels with where their entries end, counted from the part's beginning.
+MatrixPart split_rows(const PixelSplitter& splitter, Shape shape, const std::vector<std::uint8_t>& excluded,
+                      int bits, std::size_t begin, std::size_t end, LargeVector<std::uint32_t>& first) {
+  MatrixPart part;
+  part.end_row = end;
+  // The first part has room for all, since the others are added to it. Memory that is not used costs nothing.
+  constexpr std::size_t kUsualEntriesAPixel = 3;
+  part.bin.reserve((begin == 0 ? shape.rows : end - begin) * shape.cols * kUsualEntriesAPixel);
+  part.weight.reserve(part.bin.capacity());
+  std::vector<Share> shares;
+  std::vector<std::uint32_t> weights;
+  for (std::size_t row = begin; row < end; ++row) {
+    for (std::uint32_t col = 0; col < shape.cols; ++col) {
+      const std::size_t pixel = row * shape.cols + col;
+      if (!excluded[pixel]) {
         splitter.split(static_cast<std::uint32_t>(row), col, shares);
         quantise_shares(shares, bits, weights);
         for (const Share& share : shares) part.bin.push_back(share.bin);
-        part.weight.insert(part.weight.end(), weights.begin(), weights.end());
-        matrix.first[pixel + 1] = static_cast<std::uint32_t>(weights.size());
+        for (const std::uint32_t weight : weights) part.weight.push_back(weight);
       }
+      first[pixel + 1] = static_cast<std::uint32_t>(part.bin.size());
     }
+  }
+  return part;
+}
+
+SparseMatrix split_all(const PixelSplitter& splitter, Shape shape, const std::vector<std::uint8_t>& excluded,
+                       int bits, unsigned threads) {
+  LargeVector<std::uint32_t> first(shape.size() + 1);
+  first[0] = 0;
+  std::map<std::size_t, MatrixPart> parts;  // by first row
+  std::mutex storing;
+  parallel_ranges(shape.rows, threads, [&](std::size_t begin, std::size_t end) {
+    MatrixPart part = split_rows(splitter, shape, excluded, bits, begin, end, first);
     const std::lock_guard lock(storing);
     parts.emplace(begin, std::move(part));
   });
 
   std::uint64_t entries = 0;
-  for (std::uint32_t& first : matrix.first) {
-    entries += first;
-    first = static_cast<std::uint32_t>(entries);
+  std::vector<std::uint64_t> starts;
+  for (const auto& [row, part] : parts) {
+    starts.push_back(entries);
+    entries += part.bin.size();
   }
   if (entries > std::numeric_limits<std::uint32_t>::max()) {
     throw Error(ErrorKind::kPlan, "--npt", fmt::format("the plan would have {} entries", entries),
                 "ask for fewer bins, or use --split no");
   }
-  matrix.bin.reserve(entries);
-  matrix.weight.reserve(entries);
-  for (auto& [row, part] : parts) {
-    matrix.bin.insert(matrix.bin.end(), part.bin.begin(), part.bin.end());
-    matrix.weight.insert(matrix.weight.end(), part.weight.begin(), part.weight.end());
-    part = {};
-  }
-  return matrix;
-}
-
-// Sum of weight * value(pixel) over each bin.
-template <typename Value>
-std::vector<std::int64_t> sum_by_bin(const SparseMatrix& matrix, std::uint32_t bins, Value&& value) {
-  std::vector<std::int64_t> sums(bins, 0);
-  for (std::size_t pixel = 0; pixel + 1 < matrix.first.size(); ++pixel) {
-    for (std::uint32_t entry = matrix.first[pixel]; entry < matrix.first[pixel + 1]; ++entry) {
-      sums[matrix.bin[entry]] += std::int64_t{matrix.weight[entry]} * value(pixel);
+  LargeVector<std::uint32_t> bin = std::move(parts.begin()->second.bin);
+  LargeVector<std::uint32_t> weight = std::move(parts.begin()->second.weight);
+  bin.resize(entries);
+  weight.resize(entries);
+  parallel_ranges(parts.size() - 1, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin + 1; i < end + 1; ++i) {
+      auto& [row, part] = *std::next(parts.begin(), static_cast<std::ptrdiff_t>(i));
+      std::copy(part.bin.begin(), part.bin.end(), bin.begin() + static_cast<std::ptrdiff_t>(starts[i]));
+      std::copy(part.weight.begin(), part.weight.end(),
+                weight.begin() + static_cast<std::ptrdiff_t>(starts[i]));
+      const auto offset = static_cast<std::uint32_t>(starts[i]);
+      for (std::size_t pixel = row * shape.cols; pixel < part.end_row * shape.cols; ++pixel) {
+        first[pixel + 1] += offset;
+      }
+      part = {};
     }
-  }
-  return sums;
-}
-
-// Values in range to integers in units of 2^-bits, where the plan has entries; 0 elsewhere.
-template <typename Value>
-std::vector<std::int32_t> to_fixed(const SparseMatrix& matrix, int bits, Value&& value) {
-  std::vector<std::int32_t> fixed(matrix.first.size() - 1, 0);
-  for (std::size_t pixel = 0; pixel < fixed.size(); ++pixel) {
-    if (matrix.first[pixel] == matrix.first[pixel + 1]) continue;
-    fixed[pixel] = static_cast<std::int32_t>(std::lround(std::ldexp(value(pixel), bits)));
-  }
-  return fixed;
+  });
+  return {std::move(first), std::move(bin), std::move(weight)};
 }
 
 // The largest variance_bits for which the squared weights of no bin, times the largest count, reach 2^63.
-int safe_variance_bits(const Plan& plan) {
+int safe_variance_bits(const Plan& plan, unsigned threads) {
+  const SparseMatrix& matrix = plan.matrix;
   int bits = std::min(kMaxVarianceBits, 2 * plan.weight_bits);
   while (true) {
-    std::vector<std::int64_t> sums(plan.bins(), 0);
-    for (std::size_t entry = 0; entry < plan.matrix.bin.size(); ++entry) {
-      sums[plan.matrix.bin[entry]] += squared_weight(plan.matrix.weight[entry], plan.weight_bits, bits);
-    }
+    const auto sums = sum_by_bin<std::int64_t>(
+        matrix, plan.bins(), threads,
+        [&](std::vector<std::int64_t>& sum, std::size_t, std::uint32_t entry, std::uint32_t end) {
+          for (; entry < end; ++entry) {
+            sum[matrix.bin[entry]] += squared_weight(matrix.weight[entry], plan.weight_bits, bits);
+          }
+        });
     std::int64_t largest = *std::max_element(sums.begin(), sums.end());
     const std::int64_t limit = kLargestSum / plan.validity.max_count;
     if (largest <= limit) return bits;
@@ -109,51 +117,91 @@ int safe_variance_bits(const Plan& plan) {
 }
 
 template <typename Value>
-double largest_magnitude(const SparseMatrix& matrix, Value&& value) {
+double largest_magnitude(const SparseMatrix& matrix, unsigned threads, Value&& value) {
   double largest = 0;
-  for (std::size_t pixel = 0; pixel + 1 < matrix.first.size(); ++pixel) {
-    if (matrix.first[pixel] != matrix.first[pixel + 1]) largest = std::max(largest, std::abs(value(pixel)));
-  }
+  std::mutex merging;
+  parallel_ranges(matrix.first.size() - 1, threads, [&](std::size_t begin, std::size_t end) {
+    double part = 0;
+    for (std::size_t pixel = begin; pixel < end; ++pixel) {
+      if (matrix.first[pixel] != matrix.first[pixel + 1]) part = std::max(part, std::abs(value(pixel)));
+    }
+    const std::lock_guard lock(merging);
+    largest = std::max(largest, part);
+  });
   return largest;
 }
+
+template <typename Value>
+int choose_value_bits(const Plan& plan, unsigned threads, Value&& value) {
+  const std::int64_t largest_count = *std::max_element(plan.totals.count.begin(), plan.totals.count.end());
+  return safe_value_bits(largest_magnitude(plan.matrix, threads, value), largest_count);
+}
+
+// What a bin gets of a map: in fixed point, and what that stands for.
+struct MapSum {
+  std::int64_t fixed = 0;
+  double exact = 0;
+  double magnitude = 0;
+
+  MapSum& operator+=(const MapSum& other) {
+    fixed += other.fixed;
+    exact += other.exact;
+    magnitude += other.magnitude;
+    return *this;
+  }
+};
 
 // One power of two serves a whole map, so a single huge value takes the precision from all others. That is
 // refused where it shows in a bin.
 template <typename Value>
-void check_precision(const Plan& plan, Value&& value, const std::string& name, int bits,
-                     const std::vector<std::int64_t>& totals) {
-  std::vector<double> exact(plan.bins(), 0.0), magnitude(plan.bins(), 0.0);
+void check_precision(const Plan& plan, const std::vector<MapSum>& sums, int bits, const std::string& name,
+                     Value&& value) {
+  const bool precise = std::ranges::all_of(sums, [bits](const MapSum& sum) {
+    return std::abs(std::ldexp(static_cast<double>(sum.fixed), -bits) - sum.exact) <=
+           kMapPrecision * sum.magnitude;
+  });
+  if (precise) return;
   std::size_t largest = 0;
+  double magnitude = -1;
   for (std::size_t pixel = 0; pixel < plan.pixels(); ++pixel) {
-    for (std::uint32_t entry = plan.matrix.first[pixel]; entry < plan.matrix.first[pixel + 1]; ++entry) {
-      const double part = plan.matrix.weight[entry] * value(pixel);
-      exact[plan.matrix.bin[entry]] += part;
-      magnitude[plan.matrix.bin[entry]] += std::abs(part);
-      if (std::abs(value(pixel)) > std::abs(value(largest))) largest = pixel;
-    }
+    if (plan.matrix.first[pixel] == plan.matrix.first[pixel + 1] || !(std::abs(value(pixel)) > magnitude))
+      continue;
+    largest = pixel;
+    magnitude = std::abs(value(pixel));
   }
-  for (std::size_t bin = 0; bin < exact.size(); ++bin) {
-    const double error = std::abs(std::ldexp(static_cast<double>(totals[bin]), -bits) - exact[bin]);
-    if (error <= kMapPrecision * magnitude[bin]) continue;
-    throw Error(
-        ErrorKind::kPlan, name,
-        fmt::format(
-            "the value {} at row {}, column {} is so large that beside it others lose their precision",
-            value(largest), largest / plan.shape.cols, largest % plan.shape.cols),
-        "mask that pixel, or correct the map");
-  }
+  throw Error(
+      ErrorKind::kPlan, name,
+      fmt::format("the value {} at row {}, column {} is so large that beside it others lose their precision",
+                  value(largest), largest / plan.shape.cols, largest % plan.shape.cols),
+      "mask that pixel, or correct the map");
 }
 
-// A map of values in fixed point, with its sums over bins.
+// A map of values in units of 2^-bits where the plan has entries, 0 elsewhere; with its sums over bins.
 template <typename Value>
-std::vector<std::int32_t> compile_map(const Plan& plan, Value&& value, const std::string& name, int& bits,
-                                      std::vector<std::int64_t>& totals) {
-  const std::int64_t largest_count = *std::max_element(plan.totals.count.begin(), plan.totals.count.end());
-  bits = safe_value_bits(largest_magnitude(plan.matrix, value), largest_count);
-  std::vector<std::int32_t> fixed = to_fixed(plan.matrix, bits, value);
-  totals =
-      sum_by_bin(plan.matrix, plan.bins(), [&](std::size_t pixel) { return std::int64_t{fixed[pixel]}; });
-  check_precision(plan, value, name, bits, totals);
+LargeVector<std::int32_t> compile_map(const Plan& plan, int bits, const std::string& name, unsigned threads,
+                                      std::vector<std::int64_t>& totals, Value&& value) {
+  const SparseMatrix& matrix = plan.matrix;
+  const double scale = std::ldexp(1.0, bits);  // a product with it is the same as ldexp, and faster
+  LargeVector<std::int32_t> fixed(plan.pixels());
+  parallel_ranges(plan.pixels(), threads, [&](std::size_t begin, std::size_t end) {
+    std::fill(fixed.begin() + static_cast<std::ptrdiff_t>(begin),
+              fixed.begin() + static_cast<std::ptrdiff_t>(end), 0);
+  });
+  const auto sums = sum_by_bin<MapSum>(
+      matrix, plan.bins(), threads,
+      [&](std::vector<MapSum>& sum, std::size_t pixel, std::uint32_t entry, std::uint32_t end) {
+        const double exact = value(pixel);
+        fixed[pixel] = static_cast<std::int32_t>(
+            std::lround(std::isnormal(scale) ? exact * scale : std::ldexp(exact, bits)));
+        for (; entry < end; ++entry) {
+          const double part = matrix.weight[entry] * exact;
+          sum[matrix.bin[entry]] +=
+              MapSum{std::int64_t{matrix.weight[entry]} * fixed[pixel], part, std::abs(part)};
+        }
+      });
+  check_precision(plan, sums, bits, name, value);
+  totals.resize(sums.size());
+  std::ranges::transform(sums, totals.begin(), &MapSum::fixed);
   return fixed;
 }
 
@@ -161,11 +209,15 @@ std::vector<std::int32_t> compile_map(const Plan& plan, Value&& value, const std
 
 void compile_matrix(Plan& plan, const PixelSplitter& splitter, const std::vector<std::uint8_t>& excluded,
                     unsigned threads) {
-  const std::uint32_t bins = plan.bins();
+  const SparseMatrix& matrix = plan.matrix;
   int bits = kMaxWeightBits;
   while (true) {
     plan.matrix = split_all(splitter, plan.shape, excluded, bits, threads);
-    plan.totals.count = sum_by_bin(plan.matrix, bins, [](std::size_t) { return std::int64_t{1}; });
+    plan.totals.count = sum_by_bin<std::int64_t>(
+        matrix, plan.bins(), threads,
+        [&](std::vector<std::int64_t>& sum, std::size_t, std::uint32_t entry, std::uint32_t end) {
+          for (; entry < end; ++entry) sum[matrix.bin[entry]] += matrix.weight[entry];
+        });
     const auto fullest = std::max_element(plan.totals.count.begin(), plan.totals.count.end());
     // The proof: the fullest bin's weights times the largest count that is valid stay below 2^63.
     if (*fullest <= kLargestSum / plan.validity.max_count) break;
@@ -189,16 +241,26 @@ void compile_matrix(Plan& plan, const PixelSplitter& splitter, const std::vector
         ranged ? "no pixel of the detector lies in the ranges asked for" : "they leave no pixel to integrate",
         ranged ? "widen them, and check the mask" : "check that the flat is positive and the mask not full");
   }
-  if (plan.has_variance()) plan.variance_bits = safe_variance_bits(plan);
+  if (plan.has_variance()) plan.variance_bits = safe_variance_bits(plan, threads);
 }
 
-void compile_corrections(Plan& plan, const std::vector<double>& normalization, const PixelMaps& maps) {
-  const auto norm = [&](std::size_t pixel) { return normalization[pixel]; };
-  plan.normalization = compile_map(plan, norm, maps.flat ? maps.flat_name : "normalization",
-                                   plan.normalization_bits, plan.totals.normalization);
+void choose_correction_bits(Plan& plan, const LargeVector<double>& normalization, const PixelMaps& maps,
+                            unsigned threads) {
+  plan.normalization_bits =
+      choose_value_bits(plan, threads, [&](std::size_t pixel) { return normalization[pixel]; });
   if (!maps.dark) return;
-  const auto dark = [&](std::size_t pixel) { return maps.dark->pixels[pixel]; };
-  plan.dark = compile_map(plan, dark, maps.dark_name, plan.dark_bits, plan.totals.dark);
+  plan.dark_bits =
+      choose_value_bits(plan, threads, [&](std::size_t pixel) { return maps.dark->pixels[pixel]; });
+}
+
+void compile_corrections(Plan& plan, const LargeVector<double>& normalization, const PixelMaps& maps,
+                         unsigned threads) {
+  plan.normalization =
+      compile_map(plan, plan.normalization_bits, maps.flat ? maps.flat_name : "normalization", threads,
+                  plan.totals.normalization, [&](std::size_t pixel) { return normalization[pixel]; });
+  if (!maps.dark) return;
+  plan.dark = compile_map(plan, plan.dark_bits, maps.dark_name, threads, plan.totals.dark,
+                          [&](std::size_t pixel) { return maps.dark->pixels[pixel]; });
 }
 
 }  // namespace annulus

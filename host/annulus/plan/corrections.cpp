@@ -31,11 +31,11 @@ std::vector<std::uint8_t> static_mask(const Geometry& geometry, Shape shape, con
   return excluded;
 }
 
-std::vector<double> normalization_map(const Geometry& geometry, Shape shape,
+LargeVector<double> normalization_map(const Geometry& geometry, Shape shape,
                                       const IntegrationOptions& options, const PixelMaps& maps,
                                       unsigned threads) {
   const Projection projection(geometry);
-  std::vector<double> norm(shape.size(), 1.0);
+  LargeVector<double> norm(shape.size());
   parallel_ranges(shape.rows, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t row = begin; row < end; ++row) {
       const double p1 = projection.centre1(static_cast<std::uint32_t>(row));

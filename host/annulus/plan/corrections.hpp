@@ -1,6 +1,7 @@
 // What each pixel's count is divided by, and what is taken from it.
 #pragma once
 
+#include <annulus/core/large_vector.hpp>
 #include <annulus/geometry/geometry.hpp>
 #include <annulus/plan/options.hpp>
 
@@ -10,7 +11,7 @@
 namespace annulus {
 
 // flat * solid angle * polarisation of every pixel.
-std::vector<double> normalization_map(const Geometry& geometry, Shape shape,
+LargeVector<double> normalization_map(const Geometry& geometry, Shape shape,
                                       const IntegrationOptions& options, const PixelMaps& maps,
                                       unsigned threads);
 

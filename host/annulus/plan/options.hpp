@@ -38,6 +38,8 @@ struct IntegrationOptions {
   std::optional<double> dummy;            // value of invalid pixels; none: the detector's habit
   std::optional<double> delta_dummy;      // |raw - dummy| <= delta is invalid
   std::optional<std::int64_t> max_count;  // above is saturated, so invalid; none: the source's, or the type's
+
+  bool operator==(const IntegrationOptions&) const = default;
 };
 
 // Maps of the detector's shape that go with the options; empty optionals are not applied.

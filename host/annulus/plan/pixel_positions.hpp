@@ -1,12 +1,12 @@
 // The radial and azimuthal coordinates of all pixels, computed once for a plan.
 #pragma once
 
+#include <annulus/core/large_vector.hpp>
 #include <annulus/geometry/geometry.hpp>
 #include <annulus/plan/options.hpp>
 
 #include <array>
 #include <numbers>
-#include <vector>
 
 namespace annulus {
 
@@ -15,10 +15,10 @@ constexpr double kDefaultCut = -std::numbers::pi;
 // Corners are kept once for the four pixels that share them, in single precision as in pyFAI.
 struct PixelPositions {
   Shape shape;
-  std::vector<double> radial;         // of centres, base unit
-  std::vector<double> azimuth;        // of centres, radian; empty unless an azimuth range is given
-  std::vector<float> corner_radial;   // (rows + 1) x (cols + 1); empty without splitting
-  std::vector<float> corner_azimuth;  // the same; empty unless splitting needs it
+  LargeVector<double> radial;         // of centres, base unit
+  LargeVector<double> azimuth;        // of centres, radian; empty unless an azimuth range is given
+  LargeVector<float> corner_radial;   // (rows + 1) x (cols + 1); empty without splitting
+  LargeVector<float> corner_azimuth;  // the same; empty unless splitting needs it
   double cut = kDefaultCut;           // azimuths are in [cut, cut + 2 pi)
 
   // Corners of a pixel, around it: (row, col), (row + 1, col), (row + 1, col + 1), (row, col + 1).

@@ -4,6 +4,7 @@
 
 #include <annulus/core/image.hpp>
 #include <annulus/core/pixel_type.hpp>
+#include <annulus/core/shared_array.hpp>
 #include <annulus/geometry/geometry.hpp>
 #include <annulus/plan/options.hpp>
 
@@ -23,14 +24,17 @@ struct Validity {
   bool accepts(std::int64_t raw) const {
     return raw <= max_count && raw >= -max_count && !(raw >= dummy_low && raw <= dummy_high);
   }
+  bool operator==(const Validity&) const = default;
 };
 
 // Rows are pixels, in pixel order: entries of pixel j are [first[j], first[j + 1]).
 // A pixel's weights sum to exactly 2^weight_bits, or it has none (masked or out of range).
 struct SparseMatrix {
-  std::vector<std::uint32_t> first;   // pixels + 1
-  std::vector<std::uint32_t> bin;     // entries
-  std::vector<std::uint32_t> weight;  // entries
+  SharedArray<std::uint32_t> first;   // pixels + 1
+  SharedArray<std::uint32_t> bin;     // entries
+  SharedArray<std::uint32_t> weight;  // entries
+
+  bool operator==(const SparseMatrix&) const = default;
 };
 
 // Sums over all pixels of the plan, for frames in which every pixel is valid.
@@ -38,6 +42,8 @@ struct PlanTotals {
   std::vector<std::int64_t> normalization;  // sum of weight * plan.normalization[pixel]
   std::vector<std::int64_t> dark;           // sum of weight * plan.dark[pixel]; empty without a dark
   std::vector<std::int64_t> count;          // sum of weight
+
+  bool operator==(const PlanTotals&) const = default;
 };
 
 struct Plan {
@@ -57,9 +63,9 @@ struct Plan {
   int dark_bits = 0;
 
   SparseMatrix matrix;
-  std::vector<std::int32_t>
+  SharedArray<std::int32_t>
       normalization;               // per pixel: flat * solid angle * polarisation; 0 where no entries
-  std::vector<std::int32_t> dark;  // per pixel; empty without a dark
+  SharedArray<std::int32_t> dark;  // per pixel; empty without a dark
   PlanTotals totals;
   Validity validity;
 
@@ -68,6 +74,8 @@ struct Plan {
   std::uint32_t bins() const { return static_cast<std::uint32_t>(axis.size()); }
   std::size_t pixels() const { return shape.size(); }
   bool has_variance() const { return options.error_model == ErrorModel::kPoisson; }
+
+  bool operator==(const Plan&) const = default;
 };
 
 // Frames the plan is for: what the first frame of a scan tells.

@@ -1,10 +1,8 @@
-#include <annulus/core/sha256.hpp>
 #include <annulus/plan/compile.hpp>
 
 namespace annulus {
 
-std::string hash_of(const Plan& plan) {
-  Sha256 sha;
+void hash_beginning(Sha256& sha, const Plan& plan) {
   const auto add_optional = [&sha](const auto& value, auto&& add) {
     sha.add_value(value.has_value());
     if (value) add(*value);
@@ -54,6 +52,9 @@ std::string hash_of(const Plan& plan) {
   sha.add_array(plan.matrix.first);
   sha.add_array(plan.matrix.bin);
   sha.add_array(plan.matrix.weight);
+}
+
+std::string hash_end(Sha256& sha, const Plan& plan) {
   sha.add_array(plan.normalization);
   sha.add_array(plan.dark);
   return sha.finish();

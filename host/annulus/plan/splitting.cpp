@@ -51,8 +51,8 @@ void PixelSplitter::split_bounding_box(std::uint32_t row, std::uint32_t col,
 void PixelSplitter::share_interval(double low, double high, std::vector<Share>& shares) const {
   const double last = axis_.bins - 1.0;
   if (!(high >= 0) || !(low < axis_.bins)) return;
-  const auto first_bin = static_cast<std::uint32_t>(std::clamp(std::floor(low), 0.0, last));
-  const auto last_bin = static_cast<std::uint32_t>(std::clamp(std::floor(high), 0.0, last));
+  const auto first_bin = static_cast<std::uint32_t>(std::clamp(low, 0.0, last));
+  const auto last_bin = static_cast<std::uint32_t>(std::clamp(high, 0.0, last));
   if (first_bin == last_bin) {
     shares.push_back({first_bin, 1.0});
     return;

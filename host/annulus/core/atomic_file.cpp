@@ -1,0 +1,77 @@
+#include <annulus/core/atomic_file.hpp>
+#include <annulus/core/error.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+namespace annulus {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kEnding = ".part";
+constexpr std::chrono::hours kAbandoned{1};
+
+Error cannot_write(const fs::path& path, int code) {
+  return Error(ErrorKind::kOutput, path.string(),
+               "cannot be written: " + std::generic_category().message(code),
+               "make room, or check the permissions of the folder");
+}
+
+void remove_abandoned(const fs::path& path) {
+  std::error_code ignored;
+  const std::string beginning = path.filename().string() + ".";
+  for (fs::directory_iterator it(path.parent_path(), ignored), end; it != end; it.increment(ignored)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(beginning) || !name.ends_with(kEnding)) continue;
+    const auto written = it->last_write_time(ignored);
+    if (!ignored && fs::file_time_type::clock::now() - written > kAbandoned) fs::remove(it->path(), ignored);
+  }
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  remove_abandoned(path_);
+  // Another thread, or a process with our number on another machine, may have the name: then the next one.
+  for (int attempt = 0; descriptor_ < 0; ++attempt) {
+    temporary_ = fmt::format("{}.{}-{}{}", path_.string(), ::getpid(), attempt, kEnding);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno != EEXIST) throw cannot_write(path_, errno);
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  std::error_code ignored;
+  if (!temporary_.empty()) fs::remove(temporary_, ignored);
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw cannot_write(path_, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0) throw cannot_write(path_, errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) throw cannot_write(path_, errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw cannot_write(path_, errno);
+  temporary_.clear();
+  // The name too. A file system that cannot do that has the file, and may lose it with the power.
+  const int folder = ::open(path_.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  ::fsync(folder);
+  ::close(folder);
+}
+
+}  // namespace annulus

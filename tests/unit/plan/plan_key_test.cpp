@@ -1,0 +1,152 @@
+// A key changes with everything that shapes a plan, and with nothing else.
+#include <annulus/plan/plan_key.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+#include "plan_fixtures.hpp"
+
+namespace annulus::testing {
+namespace {
+
+struct Input {
+  Shape shape{30, 20};
+  Geometry geometry = small_geometry(shape);
+  IntegrationOptions options;
+  PixelMaps maps;
+  FrameProperties frames{"test", shape};
+
+  std::string key() const { return plan_key(geometry, options, maps, frames); }
+};
+
+Image<double> flat_map(Shape shape) { return {shape, std::vector<double>(shape.size(), 1.0)}; }
+
+TEST(PlanKey, ChangesWithEveryThingThatShapesAPlan) {
+  const std::map<std::string, std::function<void(Input&)>> changes = {
+      {"nothing", [](Input&) {}},
+      {"distance", [](Input& i) { i.geometry.distance += 1e-9; }},
+      {"poni1", [](Input& i) { i.geometry.poni1 += 1e-9; }},
+      {"poni2", [](Input& i) { i.geometry.poni2 += 1e-9; }},
+      {"rot1", [](Input& i) { i.geometry.rot1 += 1e-9; }},
+      {"rot2", [](Input& i) { i.geometry.rot2 += 1e-9; }},
+      {"rot3", [](Input& i) { i.geometry.rot3 += 1e-9; }},
+      {"wavelength", [](Input& i) { i.geometry.wavelength = 2e-10; }},
+      {"no wavelength", [](Input& i) { i.geometry.wavelength.reset(); }},
+      {"pixel1", [](Input& i) { i.geometry.detector.pixel1 = 2e-4; }},
+      {"pixel2", [](Input& i) { i.geometry.detector.pixel2 = 2e-4; }},
+      {"detector", [](Input& i) { i.geometry.detector.name = "Other"; }},
+      {"detector's shape", [](Input& i) { i.geometry.detector.shape = i.shape; }},
+      {"modules",
+       [](Input& i) {
+         i.geometry.detector.grid.module = {10, 10};
+       }},
+      {"gaps",
+       [](Input& i) {
+         i.geometry.detector.grid.gap = {1, 1};
+       }},
+      {"middle", [](Input& i) { i.geometry.detector.grid.middle = 1; }},
+      {"round", [](Input& i) { i.geometry.detector.round = true; }},
+      {"dectris", [](Input& i) { i.geometry.detector.dectris = true; }},
+      {"bins", [](Input& i) { i.options.bins = 999; }},
+      {"unit", [](Input& i) { i.options.unit = Unit::kQPerA; }},
+      {"splitting", [](Input& i) { i.options.splitting = Splitting::kFull; }},
+      {"error model", [](Input& i) { i.options.error_model = ErrorModel::kPoisson; }},
+      {"radial range",
+       [](Input& i) {
+         i.options.radial_range = Range{1, 2};
+       }},
+      {"radial range's end",
+       [](Input& i) {
+         i.options.radial_range = Range{1, 3};
+       }},
+      {"azimuth range",
+       [](Input& i) {
+         i.options.azimuth_range = Range{1, 2};
+       }},
+      {"solid angle", [](Input& i) { i.options.solid_angle = false; }},
+      {"polarization", [](Input& i) { i.options.polarization = 0; }},
+      {"normalization factor", [](Input& i) { i.options.normalization_factor = 2; }},
+      {"dummy", [](Input& i) { i.options.dummy = 0; }},
+      {"delta dummy", [](Input& i) { i.options.delta_dummy = 0; }},
+      {"max count", [](Input& i) { i.options.max_count = 0; }},
+      {"mask",
+       [](Input& i) {
+         i.maps.mask = Mask{i.shape, std::vector<std::uint8_t>(i.shape.size(), 0)};
+       }},
+      {"a masked pixel",
+       [](Input& i) {
+         i.maps.mask = Mask{i.shape, std::vector<std::uint8_t>(i.shape.size(), 0)};
+         i.maps.mask->at(29, 19) = 1;
+       }},
+      {"dark", [](Input& i) { i.maps.dark = flat_map(i.shape); }},
+      {"flat", [](Input& i) { i.maps.flat = flat_map(i.shape); }},
+      {"flat of another shape",
+       [](Input& i) {
+         i.maps.flat = flat_map({20, 30});
+       }},
+      {"a value of the flat",
+       [](Input& i) {
+         i.maps.flat = flat_map(i.shape);
+         i.maps.flat->at(7, 3) = 1.0000001;
+       }},
+      {"frames' shape",
+       [](Input& i) {
+         i.frames.shape = {20, 30};
+       }},
+      {"frames' type", [](Input& i) { i.frames.type = PixelType::kU32; }},
+      {"frames' saturation", [](Input& i) { i.frames.max_count = 1000; }},
+  };
+  std::map<std::string, std::string> seen;
+  for (const auto& [name, change] : changes) {
+    Input input;
+    change(input);
+    const auto [place, is_new] = seen.emplace(input.key(), name);
+    EXPECT_TRUE(is_new) << name << " has the key of " << place->second;
+    EXPECT_EQ(input.key().size(), 64u);
+  }
+}
+
+// Plans without rotations in units of length, so that no function of the system's library has a say. If one
+// of them changes on purpose, kPlanRules has to be raised: plans that are kept on disk are no longer right.
+TEST(PlanKey, KnownPlansHaveNotChanged) {
+  struct Known {
+    Splitting splitting;
+    Unit unit;
+    ErrorModel model;
+    const char* hash;
+  };
+  const Known plans[] = {
+      {Splitting::kNo, Unit::kRadiusM, ErrorModel::kNone,
+       "a4aefee2e944686dc6c4a64b7c07681a8d8cf199be2320ff6ba122040187b6ec"},
+      {Splitting::kBoundingBox, Unit::kRadiusM, ErrorModel::kPoisson,
+       "6c9275ed645e3e58e3ffca9f00f149c7b276c471f02a2e75debcaf84b89adec5"},
+      {Splitting::kFull, Unit::kRadiusMm, ErrorModel::kPoisson,
+       "dded97f4a8fb9657dc3ead588d7e09a662a314ea57ab9452984c318d44e6fde0"},
+  };
+  const Shape shape{30, 40};
+  IntegrationOptions options;
+  options.bins = 25;
+  for (const Known& known : plans) {
+    options.splitting = known.splitting;
+    options.unit = known.unit;
+    options.error_model = known.model;
+    EXPECT_EQ(build_plan(small_geometry(shape), options, {}, {"test", shape}).hash, known.hash)
+        << name_of(known.splitting);
+  }
+  EXPECT_EQ(kPlanRules, 1);  // to be raised together with the hashes above
+}
+
+TEST(PlanKey, DoesNotChangeWithNames) {
+  Input input;
+  const std::string key = input.key();
+  input.geometry.source = "elsewhere.poni";
+  input.geometry.detector.aliases = {"another name"};
+  input.frames.name = "frame_7.cbf";
+  input.maps.mask_name = input.maps.dark_name = input.maps.flat_name = "map.edf";
+  EXPECT_EQ(input.key(), key);
+}
+
+}  // namespace
+}  // namespace annulus::testing
