@@ -1,5 +1,5 @@
 // A vector for many megabytes that are written once: it lies in huge pages where the system gives them, which
-// saves thousands of page faults, and resize() leaves new numbers as they are in memory, not set to zero.
+// saves thousands of page faults, and resize() leaves new elements as they are in memory, not set to zero.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ void free_large(void* memory);
 
 template <typename T>
 struct LargeAllocator {
-  static_assert(std::is_arithmetic_v<T>, "for numbers, which need no constructor");
+  static_assert(std::is_trivially_default_constructible_v<T> && std::is_trivially_copyable_v<T>,
+                "for numbers and plain structs of them, which need no constructor");
   using value_type = T;
 
   LargeAllocator() = default;

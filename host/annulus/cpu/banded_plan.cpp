@@ -10,10 +10,11 @@
 namespace annulus {
 namespace {
 
-struct PixelOfBand {
-  std::uint32_t first_bin;
-  std::uint16_t pixel;
-};
+// A pixel of a band with its first bin, as one number to sort by.
+using PixelOfBand = std::uint64_t;
+PixelOfBand pixel_of_band(std::uint32_t first_bin, std::uint16_t pixel) {
+  return PixelOfBand{first_bin} << 16 | pixel;
+}
 
 // Adds consecutive bands to a BandedPlan.
 class BandMaker {
@@ -54,7 +55,7 @@ class BandMaker {
     const std::uint32_t bin = plan_.matrix.bin[first];
     const bool neighbours = plan_.matrix.bin[first + count - 1] - bin == count - 1;
     if (count <= by_width_.size() && neighbours) {
-      by_width_[count - 1].push_back({bin, place});
+      by_width_[count - 1].push_back(pixel_of_band(bin, place));
       return;
     }
     for (std::uint32_t entry = first; entry < first + count; ++entry) {
@@ -70,22 +71,23 @@ class BandMaker {
   }
 
   template <int kBins>
-  void add_segments(std::size_t start, std::vector<Segment<kBins>>& segments,
-                    std::vector<SegmentSquares<kBins>>& squares) {
+  void add_segments(std::size_t start, LargeVector<Segment<kBins>>& segments,
+                    LargeVector<SegmentSquares<kBins>>& squares) {
     std::vector<PixelOfBand>& pixels = by_width_[kBins - 1];
-    std::stable_sort(pixels.begin(), pixels.end(),
-                     [](const PixelOfBand& a, const PixelOfBand& b) { return a.first_bin < b.first_bin; });
+    std::sort(pixels.begin(), pixels.end());
     int filled = kSegment;
-    for (const PixelOfBand& pixel : pixels) {
-      if (filled == kSegment || segments.back().first_bin != pixel.first_bin) {
-        segments.emplace_back();
-        segments.back().first_bin = pixel.first_bin;
+    for (const PixelOfBand key : pixels) {
+      const auto first_bin = static_cast<std::uint32_t>(key >> 16);
+      const auto pixel = static_cast<std::uint16_t>(key);
+      if (filled == kSegment || segments.back().first_bin != first_bin) {
+        segments.push_back(Segment<kBins>{});
+        segments.back().first_bin = first_bin;
         std::fill_n(segments.back().pixel, kSegment, kNoPixel);
-        if (plan_.has_variance()) squares.push_back({});
+        if (plan_.has_variance()) squares.push_back(SegmentSquares<kBins>{});
         filled = 0;
       }
-      segments.back().pixel[filled] = pixel.pixel;
-      const std::uint32_t* const weight = &plan_.matrix.weight[plan_.matrix.first[start + pixel.pixel]];
+      segments.back().pixel[filled] = pixel;
+      const std::uint32_t* const weight = &plan_.matrix.weight[plan_.matrix.first[start + pixel]];
       for (int bin = 0; bin < kBins; ++bin) {
         if constexpr (kBins > 1) {
           if (bin > 0) segments.back().weight[bin - 1][filled] = weight[bin];
@@ -101,31 +103,33 @@ class BandMaker {
   std::array<std::vector<PixelOfBand>, 3> by_width_;
 };
 
-template <typename T>
-void append(std::vector<T>& all, const std::vector<T>& part) {
-  all.insert(all.end(), part.begin(), part.end());
+// One list of a BandedPlan, of all parts in order.
+template <typename List>
+void join(const std::map<std::size_t, BandedPlan>& parts, List BandedPlan::*list, BandedPlan& all) {
+  std::size_t size = 0;
+  for (const auto& [band, part] : parts) size += (part.*list).size();
+  (all.*list).reserve(size);
+  for (const auto& [band, part] : parts) {
+    (all.*list).insert((all.*list).end(), (part.*list).begin(), (part.*list).end());
+  }
 }
 
-void append(BandedPlan& all, const BandedPlan& part) {
-  const BandParts before = all.bands.back();
-  all.bands.pop_back();
-  for (const BandParts& band : part.bands) {
-    all.bands.push_back({before.ones + band.ones, before.twos + band.twos, before.threes + band.threes,
-                         before.wides + band.wides, before.ranges + band.ranges});
+void join_bands(const std::map<std::size_t, BandedPlan>& parts, BandedPlan& all) {
+  BandParts before;
+  for (const auto& [first, part] : parts) {
+    for (const BandParts& band : part.bands) {
+      all.bands.push_back({before.ones + band.ones, before.twos + band.twos, before.threes + band.threes,
+                           before.wides + band.wides, before.ranges + band.ranges});
+    }
+    before = all.bands.back();
+    all.bands.pop_back();  // the next part begins where this one ends
   }
-  append(all.ones, part.ones);
-  append(all.twos, part.twos);
-  append(all.threes, part.threes);
-  append(all.wides, part.wides);
-  append(all.ranges, part.ranges);
-  append(all.one_squares, part.one_squares);
-  append(all.two_squares, part.two_squares);
-  append(all.three_squares, part.three_squares);
+  all.bands.push_back(before);
 }
 
 template <int kBins>
-SegmentsView<kBins> view(const std::vector<Segment<kBins>>& segments,
-                         const std::vector<SegmentSquares<kBins>>& squares, std::uint32_t begin,
+SegmentsView<kBins> view(const LargeVector<Segment<kBins>>& segments,
+                         const LargeVector<SegmentSquares<kBins>>& squares, std::uint32_t begin,
                          std::uint32_t end) {
   return {segments.data() + begin, segments.data() + end, squares.empty() ? nullptr : squares.data() + begin};
 }
@@ -154,8 +158,15 @@ BandedPlan make_banded_plan(const Plan& plan, unsigned threads) {
     parts.emplace(begin, std::move(maker).finish());
   });
   BandedPlan all;
-  all.bands.push_back({});
-  for (const auto& [band, part] : parts) append(all, part);
+  join_bands(parts, all);
+  join(parts, &BandedPlan::ranges, all);
+  join(parts, &BandedPlan::wides, all);
+  join(parts, &BandedPlan::ones, all);
+  join(parts, &BandedPlan::twos, all);
+  join(parts, &BandedPlan::threes, all);
+  join(parts, &BandedPlan::one_squares, all);
+  join(parts, &BandedPlan::two_squares, all);
+  join(parts, &BandedPlan::three_squares, all);
   all.bins = plan.bins();
   all.weight_bits = plan.weight_bits;
   return all;

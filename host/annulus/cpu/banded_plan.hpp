@@ -6,6 +6,7 @@
 // before to be written.
 #pragma once
 
+#include <annulus/core/large_vector.hpp>
 #include <annulus/plan/plan.hpp>
 
 #include <cstdint>
@@ -68,16 +69,16 @@ struct BandedPlan {
   std::uint32_t bins = 0;
   int weight_bits = 0;
   std::vector<BandParts> bands;  // one more than there are bands: a band ends where the next begins
-  std::vector<Segment<1>> ones;
-  std::vector<Segment<2>> twos;
-  std::vector<Segment<3>> threes;
-  std::vector<WideShare> wides;
+  LargeVector<Segment<1>> ones;
+  LargeVector<Segment<2>> twos;
+  LargeVector<Segment<3>> threes;
+  LargeVector<WideShare> wides;
   std::vector<UsedRange> ranges;
 
   // Parallel to the segments; empty without error model.
-  std::vector<SegmentSquares<1>> one_squares;
-  std::vector<SegmentSquares<2>> two_squares;
-  std::vector<SegmentSquares<3>> three_squares;
+  LargeVector<SegmentSquares<1>> one_squares;
+  LargeVector<SegmentSquares<2>> two_squares;
+  LargeVector<SegmentSquares<3>> three_squares;
 
   std::size_t band_count() const { return bands.size() - 1; }
 };

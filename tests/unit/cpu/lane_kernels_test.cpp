@@ -48,7 +48,7 @@ struct RandomBand {
   }
 
   template <int kWidth>
-  void add(std::vector<Segment<kWidth>>& segments, std::vector<SegmentSquares<kWidth>>& squares,
+  void add(LargeVector<Segment<kWidth>>& segments, LargeVector<SegmentSquares<kWidth>>& squares,
            bool with_variance) {
     Segment<kWidth> segment;
     segment.first_bin = any(kBins - kWidth);
@@ -61,7 +61,7 @@ struct RandomBand {
     }
     segments.push_back(segment);
     if (!with_variance) return;
-    squares.emplace_back();
+    squares.push_back(SegmentSquares<kWidth>{});
     for (auto& row : squares.back().square) {
       for (int i = 0; i < kSegment; ++i) row[i] = segment.pixel[i] == kNoPixel ? 0 : any(0x80000000u);
     }
@@ -74,7 +74,7 @@ struct Expected {
   std::vector<Wide> variance = std::vector<Wide>(RandomBand::kBins);
 
   template <int kWidth>
-  void add(const std::vector<Segment<kWidth>>& segments, const std::vector<SegmentSquares<kWidth>>& squares,
+  void add(const LargeVector<Segment<kWidth>>& segments, const LargeVector<SegmentSquares<kWidth>>& squares,
            const std::vector<std::int32_t>& values, std::int32_t one) {
     for (std::size_t s = 0; s < segments.size(); ++s) {
       for (int i = 0; i < kSegment; ++i) {
