@@ -1,4 +1,5 @@
 #include <annulus/codecs/quantise.hpp>
+#include <annulus/core/buffer_pool.hpp>
 #include <annulus/core/error.hpp>
 
 #include <fmt/format.h>
@@ -7,11 +8,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace annulus {
 namespace {
@@ -62,7 +61,7 @@ int choose_fraction_bits(const Frame& frame, const FloatValidity& validity, int 
 
 template <typename Pixel>
 void quantise_floats(const Frame& frame, const FloatValidity& validity, int fraction_bits,
-                     std::vector<std::int32_t>& pixels) {
+                     std::span<std::int32_t> pixels) {
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     const double value = pixel_at<Pixel>(frame, i);
     // The default rounding mode is to nearest, ties to even; ldexp is exact here or far below one half.
@@ -73,7 +72,7 @@ void quantise_floats(const Frame& frame, const FloatValidity& validity, int frac
 }
 
 template <typename Pixel>
-void narrow_integers(const Frame& frame, const FloatValidity& validity, std::vector<std::int32_t>& pixels) {
+void narrow_integers(const Frame& frame, const FloatValidity& validity, std::span<std::int32_t> pixels) {
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     const Pixel value = pixel_at<Pixel>(frame, i);
     if (!is_valid(static_cast<double>(value), i, validity)) {
@@ -90,12 +89,6 @@ void narrow_integers(const Frame& frame, const FloatValidity& validity, std::vec
   }
 }
 
-Bytes as_bytes(std::vector<std::int32_t> pixels) {
-  auto owner = std::make_shared<const std::vector<std::int32_t>>(std::move(pixels));
-  const auto view = std::as_bytes(std::span(*owner));
-  return {std::move(owner), view};
-}
-
 }  // namespace
 
 Frame quantise(const Frame& frame, const FloatValidity& validity, int max_fraction_bits) {
@@ -110,7 +103,8 @@ Frame quantise(const Frame& frame, const FloatValidity& validity, int max_fracti
 
   Frame result = frame;
   result.type = PixelType::kI32;
-  std::vector<std::int32_t> pixels(frame.shape.size());
+  const auto memory = frame_memory().take(frame.shape.size() * sizeof(std::int32_t));
+  const std::span pixels(reinterpret_cast<std::int32_t*>(memory.get()), frame.shape.size());
   visit_pixel_type(frame.type, [&](auto zero) {
     using Pixel = decltype(zero);
     if constexpr (std::is_floating_point_v<Pixel>) {
@@ -120,7 +114,7 @@ Frame quantise(const Frame& frame, const FloatValidity& validity, int max_fracti
       narrow_integers<Pixel>(frame, validity, pixels);
     }
   });
-  result.payload = as_bytes(std::move(pixels));
+  result.payload = Bytes(memory, std::as_bytes(pixels));
   return result;
 }
 

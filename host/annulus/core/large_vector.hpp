@@ -11,9 +11,9 @@
 
 namespace annulus {
 
-// Throws std::bad_alloc.
+// Throws std::bad_alloc. What is freed goes back to the system at once, if it is 2 MiB or more.
 void* allocate_large(std::size_t bytes);
-void free_large(void* memory);
+void free_large(void* memory, std::size_t bytes);
 
 template <typename T>
 struct LargeAllocator {
@@ -26,7 +26,7 @@ struct LargeAllocator {
   LargeAllocator(const LargeAllocator<Other>&) {}
 
   T* allocate(std::size_t count) { return static_cast<T*>(allocate_large(count * sizeof(T))); }
-  void deallocate(T* memory, std::size_t) { free_large(memory); }
+  void deallocate(T* memory, std::size_t count) { free_large(memory, count * sizeof(T)); }
 
   template <typename U>
   void construct(U* place) {

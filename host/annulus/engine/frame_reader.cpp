@@ -20,11 +20,18 @@ FrameReader::FrameReader(std::vector<std::string> urls, Settings settings)
 
 FrameReader::~FrameReader() { stop(); }
 
-std::optional<ReadItem> FrameReader::next() {
+std::optional<ReadItem> FrameReader::next(const std::function<void()>& when_starved) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] {
+  const auto decided = [this] {
     return stopping_ || ready_.contains(handed_out_) || (exhausted_ && handed_out_ == numbered_);
-  });
+  };
+  changed_.wait(lock, [&] { return decided() || (when_starved && starved()); });
+  if (!decided()) {
+    lock.unlock();
+    when_starved();
+    lock.lock();
+    changed_.wait(lock, decided);
+  }
   const auto found = ready_.find(handed_out_);
   if (stopping_ || found == ready_.end()) return std::nullopt;
   ReadItem item = std::move(found->second);
@@ -32,6 +39,12 @@ std::optional<ReadItem> FrameReader::next() {
   ++handed_out_;
   changed_.notify_all();
   return item;
+}
+
+void FrameReader::release(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  frame_bytes_ -= bytes;
+  changed_.notify_all();
 }
 
 void FrameReader::stop() {
@@ -70,8 +83,11 @@ void FrameReader::work() {
     busy_seconds_ += spent.count();
     if (task.kind == Task::Kind::kOpen) {
       frames_opened_ += opened.source ? opened.source->info().frames : 1;
+      last_archive_ = opened.source ? opened.source->info().bytes_held : 0;
+      file_bytes_ += last_archive_;
       opened_.emplace(task.file, std::move(opened));
     } else {
+      --reading_;
       ready_.emplace(task.index, std::move(item));
     }
     changed_.notify_all();
@@ -87,14 +103,41 @@ FrameReader::Task FrameReader::next_task() {
     if (exhausted_) return {};
     const auto current = opened_.find(current_file_);
     if (current != opened_.end() && numbered_ - handed_out_ < settings_.ahead) {
-      return {Task::Kind::kRead, current_file_, numbered_++, next_frame_++, current->second.source};
+      const auto& source = current->second.source;
+      const std::uint64_t bytes = frame_bytes(source->info());
+      if (fits(bytes)) {
+        frame_bytes_ += bytes;
+        ++reading_;
+        return {Task::Kind::kRead, current_file_, numbered_++, next_frame_++, bytes, source};
+      }
     }
-    const std::size_t ahead = std::max(1u, settings_.threads);
-    if (next_to_open_ < urls_.size() && next_to_open_ <= current_file_ + ahead) {
-      return {Task::Kind::kOpen, next_to_open_++, 0, 0, nullptr};
+    if (next_to_open_ == current_file_ || may_open_ahead()) {
+      return {Task::Kind::kOpen, next_to_open_++, 0, 0, 0, nullptr};
     }
     changed_.wait(lock);
   }
+}
+
+// Where nothing is held, there is nothing that could be waited for.
+bool FrameReader::fits(std::uint64_t bytes) const {
+  if (frame_bytes_ == 0) return true;
+  const std::uint64_t held = frame_bytes_ + file_bytes_;
+  return held <= settings_.memory && bytes <= settings_.memory - held;
+}
+
+bool FrameReader::may_open_ahead() const {
+  const std::size_t ahead = std::max(1u, settings_.threads);
+  return next_to_open_ < urls_.size() && next_to_open_ <= current_file_ + ahead &&
+         (last_archive_ == 0 || fits(last_archive_));
+}
+
+// The next frame waits for memory, and all before it were handed out.
+bool FrameReader::starved() const {
+  if (reading_ > 0 || numbered_ != handed_out_) return false;
+  const auto current = opened_.find(current_file_);
+  return current != opened_.end() && current->second.source &&
+         next_frame_ < current->second.source->info().frames &&
+         !fits(frame_bytes(current->second.source->info()));
 }
 
 // Leaves files whose frames are all numbered behind. A file that could not be opened is one bad frame.
@@ -112,6 +155,7 @@ void FrameReader::advance_file() {
     } else if (next_frame_ < file.source->info().frames) {
       return;
     }
+    if (file.source) file_bytes_ -= file.source->info().bytes_held;
     opened_.erase(current);
     ++current_file_;
     next_frame_ = 0;
@@ -142,6 +186,7 @@ ReadItem FrameReader::read(const Task& task) const {
   } catch (const std::exception& error) {
     item.fault = Error(ErrorKind::kInput, urls_[task.file], error.what());
   }
+  item.bytes = task.bytes;
   item.frame.index = task.index;
   item.frame.source = urls_[task.file];
   item.frame.frame_in_source = task.frame_in_source;

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,7 @@ namespace annulus {
 struct ReadItem {
   Frame frame;
   std::optional<Error> fault;
+  std::uint64_t bytes = 0;  // counted as held until release()
 };
 
 class FrameReader {
@@ -29,16 +31,23 @@ class FrameReader {
   struct Settings {
     OpenOptions open;
     unsigned threads = 2;
-    std::size_t ahead = 32;  // frames held at most
+    std::size_t ahead = 32;  // frames that wait to be handed out, at most
     // Runs in the reading thread on every frame; may replace it or throw Error to refuse it.
-    std::function<Frame(Frame)> prepare;
+    std::function<Frame(Frame)> prepare = {};
+    // Bytes of frames that were read and not yet released, and of unpacked archives. A single frame is always
+    // read, whatever its size. Where this is set, release() has to be called.
+    std::uint64_t memory = std::numeric_limits<std::uint64_t>::max();
   };
 
   FrameReader(std::vector<std::string> urls, Settings settings);
   ~FrameReader();
 
-  // The next frame; none after the last. One thread calls this.
-  std::optional<ReadItem> next();
+  // The next frame; none after the last. One thread calls this. If the memory is used up by frames that were
+  // handed out, calls `when_starved`, which has to see to it that they are released, also by other threads.
+  std::optional<ReadItem> next(const std::function<void()>& when_starved = {});
+
+  // A frame that was handed out, of so many bytes, is gone. Any thread calls this.
+  void release(std::uint64_t bytes);
 
   // Ends the sequence after what was handed out; next() then returns none.
   void stop();
@@ -59,12 +68,16 @@ class FrameReader {
     std::size_t file = 0;
     std::uint64_t index = 0;            // for kRead: of the frame in the scan
     std::uint64_t frame_in_source = 0;  // likewise
+    std::uint64_t bytes = 0;            // likewise
     std::shared_ptr<const FrameSource> source;
   };
 
   void work();
   Task next_task();
   void advance_file();
+  bool fits(std::uint64_t bytes) const;
+  bool may_open_ahead() const;
+  bool starved() const;
   OpenedFile open(std::size_t file) const;
   ReadItem read(const Task& task) const;
 
@@ -86,6 +99,11 @@ class FrameReader {
   std::size_t current_file_ = 0;
   std::uint64_t next_frame_ = 0;  // of the current file
   std::uint64_t frames_opened_ = 0;
+
+  std::uint64_t frame_bytes_ = 0;   // of frames that are being read, wait, or were handed out
+  std::uint64_t file_bytes_ = 0;    // that opened files hold
+  std::uint64_t last_archive_ = 0;  // what the file opened last holds: a guess for the next
+  unsigned reading_ = 0;            // frames that are being read
 
   std::vector<std::jthread> readers_;  // last: they use all of the above
 };

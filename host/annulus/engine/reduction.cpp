@@ -1,3 +1,4 @@
+#include <annulus/core/buffer_pool.hpp>
 #include <annulus/engine/frame_reader.hpp>
 #include <annulus/engine/prepare.hpp>
 #include <annulus/engine/reduction.hpp>
@@ -26,21 +27,31 @@ struct Ticket {
   std::string source;
   std::uint64_t frame_in_source = 0;
   std::uint64_t payload_bytes = 0;
+  std::uint64_t bytes_held = 0;  // by the frame, until its result is there
   std::optional<Error> fault;
 };
 
 // Tickets in scan order, from the submitting thread to the writing one.
 class TicketQueue {
  public:
+  // Bad frames have a ticket and are in no backend, so their number is bounded here.
+  static constexpr std::size_t kMost = 4096;
+
+  // Waits while it is full. What the tickets in it stand for has to be in the backend by then.
   void push(Ticket ticket) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return tickets_.size() < kMost; });
     tickets_.push_back(std::move(ticket));
-    changed_.notify_one();
+    changed_.notify_all();
+  }
+  bool full() const {
+    const std::lock_guard lock(mutex_);
+    return tickets_.size() >= kMost;
   }
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    changed_.notify_one();
+    changed_.notify_all();
   }
   std::optional<Ticket> pop() {
     std::unique_lock lock(mutex_);
@@ -48,6 +59,7 @@ class TicketQueue {
     if (tickets_.empty()) return std::nullopt;
     Ticket ticket = std::move(tickets_.front());
     tickets_.pop_front();
+    changed_.notify_all();
     return ticket;
   }
   bool idle() const {
@@ -66,12 +78,14 @@ class TicketQueue {
 class Writer {
  public:
   Writer(const Plan& plan, bool keep_going, Backend& backend, TicketQueue& tickets, Sink& sink,
+         std::function<void(std::uint64_t bytes)> on_released,
          std::function<void(const ReductionSummary&)> on_written)
       : plan_(plan),
         keep_going_(keep_going),
         backend_(backend),
         tickets_(tickets),
         sink_(sink),
+        on_released_(std::move(on_released)),
         on_written_(std::move(on_written)) {}
 
   // Until the queue of tickets is closed and empty. After a failure goes on taking results, so that the
@@ -80,8 +94,7 @@ class Writer {
     Clock::time_point last_flush = Clock::now();
     while (auto ticket = tickets_.pop()) {
       try {
-        std::optional<FrameResult> result;
-        if (!ticket->fault) result = next_result();
+        std::optional<FrameResult> result = result_of(*ticket);
         if (stopped()) continue;
         take(std::move(*ticket), std::move(result));
         const bool flush_due = seconds_since(last_flush) > kFlushSeconds;
@@ -109,6 +122,14 @@ class Writer {
  private:
   static constexpr std::size_t kWriteBatch = 32;
   static constexpr double kFlushSeconds = 0.5;
+
+  // None for a frame that never reached the backend. Either way the frame itself is gone.
+  std::optional<FrameResult> result_of(const Ticket& ticket) {
+    const std::shared_ptr<const void> released(&ticket,
+                                               [&](const void*) { on_released_(ticket.bytes_held); });
+    if (ticket.fault) return std::nullopt;
+    return next_result();
+  }
 
   FrameResult next_result() {
     if (results_.empty()) {
@@ -170,6 +191,7 @@ class Writer {
   Backend& backend_;
   TicketQueue& tickets_;
   Sink& sink_;
+  std::function<void(std::uint64_t bytes)> on_released_;
   std::function<void(const ReductionSummary&)> on_written_;
   std::deque<FrameResult> results_;
   std::vector<ReducedFrame> waiting_;
@@ -178,20 +200,15 @@ class Writer {
   std::atomic<bool> stopped_ = false;
 };
 
-// How many frames may be held, so that they stay within the memory asked for and the backend is kept busy.
-struct Depths {
-  std::size_t batch = 1;
-  std::size_t ahead = 2;
-};
-
-Depths choose_depths(const Backend& backend, std::size_t frame_bytes, std::size_t memory) {
-  const std::size_t frames = std::max<std::size_t>(1, memory / std::max<std::size_t>(frame_bytes, 1));
-  // Half of the frames wait to be submitted, half are in the backend.
-  Depths depths;
-  depths.batch = std::clamp<std::size_t>(frames / (2 * backend.capacity()), 1, backend.batch_size());
-  depths.ahead = std::clamp<std::size_t>(frames / 2, 2, backend.capacity() * depths.batch + 8);
-  return depths;
+// Frames of a batch, so that half of the memory is enough to fill the backend: while it works on those,
+// others are read. The reader holds to the memory whatever the batch.
+std::size_t choose_batch(const Backend& backend, std::uint64_t frame_bytes, std::uint64_t memory) {
+  const std::uint64_t frames = memory / std::max<std::uint64_t>(frame_bytes, 1);
+  return std::clamp<std::uint64_t>(frames / (2 * backend.capacity()), 1, backend.batch_size());
 }
+
+// Frames that may wait to be submitted, if memory allows: enough to fill half of the backend at once.
+std::size_t choose_ahead(const Backend& backend) { return backend.capacity() * backend.batch_size() / 2 + 8; }
 
 }  // namespace
 
@@ -214,14 +231,17 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
                               Backend& backend, Sink& sink, const ReductionSettings& settings,
                               const std::function<void(const ReductionProgress&)>& on_progress) {
   const auto start = Clock::now();
-  const Depths depths =
-      choose_depths(backend, plan->pixels() * size_of(plan->pixel_type), settings.memory_for_frames);
-  FrameReader reader(urls, {settings.open, settings.readers, depths.ahead,
-                            [&](Frame frame) { return prepare_frame(*plan, std::move(frame)); }});
+  // Runs last, when no frame is left: a program that goes on to other things gets the memory back.
+  const std::shared_ptr<void> tidying(nullptr, [](void*) { frame_memory().free_idle(); });
+  FrameReader reader(urls, {settings.open, settings.readers, choose_ahead(backend),
+                            [&](Frame frame) { return prepare_frame(*plan, std::move(frame)); },
+                            settings.memory_for_frames});
   TicketQueue tickets;
-  Writer writer(*plan, settings.keep_going, backend, tickets, sink, [&](const ReductionSummary& so_far) {
-    if (on_progress) on_progress({so_far.frames, so_far.bad, reader.frames_expected()});
-  });
+  Writer writer(
+      *plan, settings.keep_going, backend, tickets, sink, [&](std::uint64_t bytes) { reader.release(bytes); },
+      [&](const ReductionSummary& so_far) {
+        if (on_progress) on_progress({so_far.frames, so_far.bad, reader.frames_expected()});
+      });
   std::jthread writing([&] { writer.run(); });
 
   bool interrupted = false;
@@ -236,14 +256,15 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
     while (!writer.stopped()) {
       interrupted = settings.stop_requested != nullptr && *settings.stop_requested;
       if (interrupted) break;
-      auto item = reader.next();
+      auto item = reader.next(submit);
       if (!item) break;
-      Ticket ticket{item->frame.index, item->frame.source, item->frame.frame_in_source,
-                    item->frame.payload.size(), std::move(item->fault)};
+      Ticket ticket{item->frame.index,          item->frame.source, item->frame.frame_in_source,
+                    item->frame.payload.size(), item->bytes,        std::move(item->fault)};
       const bool good = !ticket.fault;
       if (good) batch.push_back(std::move(item->frame));
+      if (tickets.full()) submit();
       tickets.push(std::move(ticket));
-      if (batch.size() >= depths.batch) submit();
+      if (batch.size() >= choose_batch(backend, item->bytes, settings.memory_for_frames)) submit();
     }
     submit();
   } catch (...) {

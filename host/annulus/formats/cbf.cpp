@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -83,37 +84,34 @@ std::string_view dectris_text(std::string_view header) {
 
 class CbfSource : public FrameSource {
  public:
-  CbfSource(const InputFile& file, bool verify_checksum)
-      : path_(file.path()), verify_checksum_(verify_checksum) {
-    const Bytes content = file.read_all();
-    const std::string_view text = as_text(content.view());
-    const auto section = text.substr(0, kMaxHeader).find(kCbfSection);
-    if (section == std::string_view::npos) {
-      throw input_error(path_, "a CBF header without a binary section", kCopyAgain);
-    }
-    const auto start = text.substr(0, section + kMaxHeader).find(kCbfStart, section);
-    if (start == std::string_view::npos) {
-      throw input_error(path_, "the file is truncated: the start of the binary is missing", kCopyAgain);
-    }
-    info_.format = file.format_name("CBF");
+  CbfSource(std::unique_ptr<InputFile> file, bool verify_checksum)
+      : file_(std::move(file)), path_(file_->path()), verify_checksum_(verify_checksum) {
+    std::size_t section = 0, start = 0;
+    const Bytes beginning = read_beginning(section, start);
+    const std::string_view text = as_text(beginning.view());
+    info_.format = file_->format_name("CBF");
+    info_.bytes_held = file_->bytes_held();
     read_dectris_lines(dectris_text(text.substr(0, section)), info_);
     const std::string_view after_marker = text.substr(section + kCbfSection.size());
     const HeaderPairs pairs = parse_section(after_marker.substr(0, start - section - kCbfSection.size()));
     read_layout(pairs);
     info_.header.insert(info_.header.end(), pairs.begin(), pairs.end());
 
-    const std::size_t first = start + kCbfStart.size();
-    const std::uint64_t size = binary_size(pairs, content.size() - first);
-    payload_ = content.slice(first, size);
-    refuse_second_image(text.substr(first + size));
+    first_ = start + kCbfStart.size();
+    size_ = binary_size(pairs, file_->size() - first_);
+    if (info_.codec == Codec::kByteOffset) info_.bytes_to_read = file_->size() - first_;
+    file_->expect_read(first_, file_->size() - first_);
   }
 
   const SourceInfo& info() const override { return info_; }
 
   Frame read(std::uint64_t i) const override {
     check_frame_index(path_, info_, i);
+    const Bytes rest = file_->read(first_, file_->size() - first_);
+    const Bytes payload = rest.slice(0, size_);
+    refuse_second_image(as_text(rest.view()).substr(size_));
     if (verify_checksum_ && !checksum_.empty()) {
-      const std::string found = md5_base64(payload_.view());
+      const std::string found = md5_base64(payload.view());
       if (found != checksum_) {
         throw input_error(
             path_,
@@ -121,11 +119,31 @@ class CbfSource : public FrameSource {
             kCopyAgain);
       }
     }
-    if (info_.codec == Codec::kByteOffset) return make_frame(info_, path_, i, payload_);
-    return make_frame(info_, path_, i, decode_other_type());
+    if (info_.codec == Codec::kByteOffset) return make_frame(info_, path_, i, payload);
+    return make_frame(info_, path_, i, decode_other_type(payload));
   }
 
  private:
+  // The file up to the binary at least, with the places of the binary section and of the binary's start mark.
+  // The head is enough for what detectors write.
+  Bytes read_beginning(std::size_t& section, std::size_t& start) const {
+    for (std::uint64_t window = InputFile::kHead;; window *= 16) {
+      const Bytes beginning = window == InputFile::kHead
+                                  ? file_->head_bytes()
+                                  : file_->read(0, std::min<std::uint64_t>(window, file_->size()));
+      const std::string_view text = as_text(beginning.view());
+      section = text.substr(0, kMaxHeader).find(kCbfSection);
+      start = section == std::string_view::npos
+                  ? section
+                  : text.substr(0, section + kMaxHeader).find(kCbfStart, section);
+      if (start != std::string_view::npos) return beginning;
+      if (beginning.size() < file_->size() && window < 2 * kMaxHeader) continue;
+      throw section == std::string_view::npos
+          ? input_error(path_, "a CBF header without a binary section", kCopyAgain)
+          : input_error(path_, "the file is truncated: the start of the binary is missing", kCopyAgain);
+    }
+  }
+
   std::int64_t number(const HeaderPairs& pairs, std::string_view key) const {
     const auto value = find_value(pairs, key);
     if (!value) throw input_error(path_, fmt::format("the CBF header has no {}", key), kCopyAgain);
@@ -202,7 +220,7 @@ class CbfSource : public FrameSource {
     }
   }
 
-  Bytes decode_other_type() const {
+  Bytes decode_other_type(const Bytes& payload) const {
     Buffer wide = allocate(path_, info_.shape.size() * sizeof(std::int64_t));
     const std::span pixels(reinterpret_cast<std::int64_t*>(wide.bytes.get()), info_.shape.size());
     return visit_pixel_type(info_.type, [&](auto zero) {
@@ -213,17 +231,17 @@ class CbfSource : public FrameSource {
         low = static_cast<std::int64_t>(std::numeric_limits<Pixel>::lowest());
         high = static_cast<std::int64_t>(std::numeric_limits<Pixel>::max());
       }
-      const auto result = decode_byte_offset_wide(payload_.view(), low, high, pixels);
+      const auto result = decode_byte_offset_wide(payload.view(), low, high, pixels);
       if (result.status == DecodeStatus::kValueOutOfRange) {
         throw input_error(
             path_,
             fmt::format("the value at byte {} of {}, pixel {} of {}, does not fit {}", result.byte,
-                        payload_.size(), result.pixel, pixels.size(), name_of(info_.type)),
+                        payload.size(), result.pixel, pixels.size(), name_of(info_.type)),
             kCopyAgain);
       }
       if (result.status != DecodeStatus::kOk) {
         throw input_error(
-            path_, describe_fault(result.status, result.byte, payload_.size(), result.pixel, pixels.size()),
+            path_, describe_fault(result.status, result.byte, payload.size(), result.pixel, pixels.size()),
             kCopyAgain);
       }
       Buffer narrow = allocate(path_, pixels.size() * sizeof(Pixel));
@@ -235,11 +253,13 @@ class CbfSource : public FrameSource {
     });
   }
 
+  std::unique_ptr<InputFile> file_;
   std::string path_;
   bool verify_checksum_;
   SourceInfo info_;
   std::string checksum_;
-  Bytes payload_;
+  std::uint64_t first_ = 0;  // byte of the binary
+  std::uint64_t size_ = 0;   // of the binary; an end mark follows it
 };
 
 }  // namespace
@@ -249,8 +269,8 @@ bool looks_like_cbf(std::span<const std::byte> head) {
   return text.starts_with("###CBF") || text.find(kCbfSection) != std::string_view::npos;
 }
 
-std::unique_ptr<FrameSource> open_cbf(const InputFile& file, bool verify_checksum) {
-  return std::make_unique<CbfSource>(file, verify_checksum);
+std::unique_ptr<FrameSource> open_cbf(std::unique_ptr<InputFile> file, bool verify_checksum) {
+  return std::make_unique<CbfSource>(std::move(file), verify_checksum);
 }
 
 }  // namespace annulus

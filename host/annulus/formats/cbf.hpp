@@ -13,7 +13,8 @@ inline constexpr std::string_view kCbfStart("\x0c\x1a\x04\xd5", 4);  // the bina
 
 bool looks_like_cbf(std::span<const std::byte> head);
 
-// Frames of signed 32-bit pixels stay compressed; other integer types are decoded by read().
-std::unique_ptr<FrameSource> open_cbf(const InputFile& file, bool verify_checksum);
+// Reads the header only. Frames of signed 32-bit pixels stay compressed; other integer types are decoded by
+// read().
+std::unique_ptr<FrameSource> open_cbf(std::unique_ptr<InputFile> file, bool verify_checksum);
 
 }  // namespace annulus

@@ -1,3 +1,4 @@
+#include <annulus/core/buffer_pool.hpp>
 #include <annulus/formats/checks.hpp>
 
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ void check_frame_index(const std::string& where, const SourceInfo& info, std::ui
 
 Buffer allocate(const std::string& where, std::size_t size) {
   try {
-    return {std::make_shared_for_overwrite<std::byte[]>(size), size};
+    return {frame_memory().take(size), size};
   } catch (const std::bad_alloc&) {
     throw input_error(where, fmt::format("{} bytes of memory are needed and not available", size));
   }

@@ -27,7 +27,7 @@ void check_plausible(const std::string& where, std::uint64_t claimed, std::uint6
 
 void check_frame_index(const std::string& where, const SourceInfo& info, std::uint64_t i);
 
-// Uninitialised memory; throws kInput where there is not enough.
+// Uninitialised memory, from the pool for frames; throws kInput where there is not enough.
 struct Buffer {
   std::shared_ptr<std::byte[]> bytes;
   std::size_t size = 0;

@@ -93,6 +93,7 @@ class EdfSource : public FrameSource {
  public:
   explicit EdfSource(std::unique_ptr<InputFile> file) : file_(std::move(file)) {
     info_.format = file_->format_name("EDF");
+    info_.bytes_held = file_->bytes_held();
     std::uint64_t at = 0;
     while (auto block = next_block(at)) at = add_block(std::move(*block));
     if (offsets_.empty()) throw input_error(file_->path(), "the EDF file holds no image", kCopyAgain);

@@ -1,4 +1,5 @@
 #include <annulus/codecs/decode_frame.hpp>
+#include <annulus/core/buffer_pool.hpp>
 #include <annulus/formats/cbf.hpp>
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/edf.hpp>
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace annulus {
@@ -48,11 +50,17 @@ std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptio
   }
   if (looks_like_tiff(head)) return open_tiff(std::move(file));
   if (looks_like_npy(head)) return open_npy(std::move(file));
-  if (looks_like_cbf(head)) return open_cbf(*file, options.verify_checksum);
+  if (looks_like_cbf(head)) return open_cbf(std::move(file), options.verify_checksum);
   if (looks_like_edf(head)) return open_edf(std::move(file));
   if (options.raw_shape) return open_raw(std::move(file), options);
   throw input_error(parts.path, "the format is not recognised",
                     "known are CBF, EDF, TIFF, NPY and HDF5; files without a header need --raw-shape");
+}
+
+std::uint64_t frame_bytes(const SourceInfo& info) {
+  const std::uint64_t bytes =
+      info.bytes_to_read > 0 ? info.bytes_to_read : info.shape.size() * size_of(info.type);
+  return std::max<std::uint64_t>(bytes, BufferPool::capacity_for(bytes));
 }
 
 Image<double> read_image(const std::string& url, const OpenOptions& options) {

@@ -23,7 +23,14 @@ struct SourceInfo {
   std::optional<std::int64_t> max_count;  // saturation, e.g. Count_cutoff
   std::optional<double> wavelength;       // metre
   std::vector<std::pair<std::string, std::string>> header;
+
+  // Memory: what read() takes for a frame where that is not just its pixels, and what the open file holds.
+  std::uint64_t bytes_to_read = 0;
+  std::uint64_t bytes_held = 0;  // the content of a gzip or bzip2 archive
 };
+
+// Bytes that a frame of this source takes until its last copy is gone.
+std::uint64_t frame_bytes(const SourceInfo& info);
 
 struct OpenOptions {
   // For headerless files only; a file that nothing else recognises is raw if these are given.

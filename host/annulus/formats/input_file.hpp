@@ -26,16 +26,23 @@ class InputFile {
   std::uint64_t size() const { return size_; }  // after unpacking
   Compression compression() const { return compression_; }
 
+  // Memory that it takes as long as it is open: an archive's content, 0 otherwise.
+  std::uint64_t bytes_held() const { return memory_.size(); }
+
   // "CBF" or "CBF (gzip)".
   std::string format_name(const char* format) const;
 
   // The first bytes, as many as there are up to kHead.
   static constexpr std::size_t kHead = 4096;
   std::span<const std::byte> head() const { return head_.view(); }
+  const Bytes& head_bytes() const { return head_; }
 
   // `count` bytes at `offset`; throws kInput if the file is shorter.
   Bytes read(std::uint64_t offset, std::uint64_t count) const;
   Bytes read_all() const { return read(0, size_); }
+
+  // Says that these bytes will be read soon, so that the system can fetch them meanwhile.
+  void expect_read(std::uint64_t offset, std::uint64_t count) const;
 
   // Fills `buffer` from `offset` on as far as the file goes; the number of bytes read.
   std::size_t read_some(std::uint64_t offset, std::span<std::byte> buffer) const;

@@ -119,6 +119,7 @@ class NpySource : public FrameSource {
       throw input_error(path, "a stack in Fortran order has no frame in one piece", kSaveInOrder);
     }
     info_.format = file_->format_name("NPY");
+    info_.bytes_held = file_->bytes_held();
     info_.type = element_.type;
     info_.shape = checked_shape(path, shape[shape.size() - 2], shape.back());
     frame_bytes_ = info_.shape.size() * size_of(info_.type);

@@ -11,6 +11,7 @@ class RawSource : public FrameSource {
   RawSource(std::unique_ptr<InputFile> file, const OpenOptions& options)
       : file_(std::move(file)), offset_(options.raw_offset) {
     info_.format = file_->format_name("raw");
+    info_.bytes_held = file_->bytes_held();
     info_.type = options.raw_type;
     info_.shape = checked_shape(file_->path(), options.raw_shape->rows, options.raw_shape->cols);
     frame_bytes_ = info_.shape.size() * size_of(info_.type);

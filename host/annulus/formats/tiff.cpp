@@ -302,6 +302,7 @@ class TiffSource : public FrameSource {
     }
     info_.frames = pages_.size();
     info_.format = file_->format_name("TIFF");
+    info_.bytes_held = file_->bytes_held();
   }
 
   const SourceInfo& info() const override { return info_; }

@@ -1,0 +1,127 @@
+#include <annulus/core/buffer_pool.hpp>
+#include <annulus/core/large_vector.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace annulus {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+struct FreeLarge {
+  std::size_t capacity = 0;
+  void operator()(std::byte* memory) const { free_large(memory, capacity); }
+};
+
+using Memory = std::unique_ptr<std::byte[], FreeLarge>;
+
+Memory allocate(std::size_t capacity) {
+  return {static_cast<std::byte*>(allocate_large(capacity)), FreeLarge{capacity}};
+}
+
+std::size_t capacity_of(const Memory& memory) { return memory.get_deleter().capacity; }
+
+}  // namespace
+
+struct BufferPool::State {
+  mutable std::mutex mutex;
+  std::vector<Memory> idle;  // the longest idle first
+  Statistics statistics;
+
+  // The smallest that suffices; one far too large would be missing elsewhere.
+  Memory find(std::size_t wanted) {
+    auto best = idle.end();
+    for (auto it = idle.begin(); it != idle.end(); ++it) {
+      const std::size_t capacity = capacity_of(*it);
+      const bool suits = capacity >= wanted && capacity <= 2 * wanted;
+      if (suits && (best == idle.end() || capacity <= capacity_of(*best))) best = it;
+    }
+    if (best == idle.end()) return nullptr;
+    Memory memory = std::move(*best);
+    statistics.idle -= capacity_of(memory);
+    idle.erase(best);
+    return memory;
+  }
+
+  // What has to go so that the bound holds; freed by the caller, without the lock.
+  std::vector<Memory> surplus() {
+    auto end = idle.begin();
+    const std::size_t most = std::max(statistics.most_in_use, statistics.in_use);
+    while (end != idle.end() && statistics.in_use + statistics.idle > most) {
+      statistics.idle -= capacity_of(*end);
+      ++end;
+    }
+    std::vector<Memory> gone(std::make_move_iterator(idle.begin()), std::make_move_iterator(end));
+    idle.erase(idle.begin(), end);
+    return gone;
+  }
+
+  void give_back(std::byte* memory, std::size_t capacity) {
+    std::vector<Memory> gone;
+    const std::lock_guard lock(mutex);
+    statistics.in_use -= capacity;
+    statistics.idle += capacity;
+    idle.emplace_back(memory, FreeLarge{capacity});
+    gone = surplus();
+  }
+};
+
+BufferPool::BufferPool() : state_(std::make_shared<State>()) {}
+
+std::size_t BufferPool::capacity_for(std::size_t size) {
+  return size < kSmallest ? 0 : (size + kPage - 1) / kPage * kPage;
+}
+
+std::shared_ptr<std::byte[]> BufferPool::take(std::size_t size) {
+  if (size < kSmallest) return std::make_shared_for_overwrite<std::byte[]>(size);
+  std::size_t capacity = capacity_for(size);
+  std::vector<Memory> gone;
+  Memory memory;
+  {
+    const std::lock_guard lock(state_->mutex);
+    memory = state_->find(capacity);
+    if (memory) capacity = capacity_of(memory);
+    Statistics& statistics = state_->statistics;
+    ++(memory ? statistics.reused : statistics.fresh);
+    statistics.in_use += capacity;
+    gone = state_->surplus();
+  }
+  gone.clear();  // before more is asked of the system
+  if (!memory) {
+    try {
+      memory = allocate(capacity);
+    } catch (...) {
+      const std::lock_guard lock(state_->mutex);
+      state_->statistics.in_use -= capacity;
+      throw;
+    }
+  }
+  {
+    const std::lock_guard lock(state_->mutex);
+    Statistics& statistics = state_->statistics;
+    statistics.most_in_use = std::max(statistics.most_in_use, statistics.in_use);
+  }
+  return {memory.release(), [state = state_, capacity](std::byte* p) { state->give_back(p, capacity); }};
+}
+
+void BufferPool::free_idle() {
+  std::vector<Memory> gone;
+  const std::lock_guard lock(state_->mutex);
+  gone.swap(state_->idle);
+  state_->statistics.idle = 0;
+  state_->statistics.most_in_use = state_->statistics.in_use;
+}
+
+BufferPool::Statistics BufferPool::statistics() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->statistics;
+}
+
+BufferPool& frame_memory() {
+  static BufferPool pool;
+  return pool;
+}
+
+}  // namespace annulus

@@ -1,0 +1,202 @@
+// A scan holds no more memory for frames than it was given, however many frames it has.
+#include <annulus/core/buffer_pool.hpp>
+#include <annulus/engine/frame_reader.hpp>
+#include <annulus/engine/reduction.hpp>
+#include <annulus/formats/writers.hpp>
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "naive_reduction.hpp"
+#include "plan_fixtures.hpp"
+#include "scratch_folder.hpp"
+
+namespace annulus::testing {
+namespace {
+
+// Compressed frames of sizes between one and five bytes a pixel, each file named many times over.
+struct LargeScan {
+  static constexpr std::size_t kFiles = 10;
+  Shape shape{220, 300};
+  std::shared_ptr<const Plan> plan;
+  std::vector<std::string> urls;
+  std::vector<Accumulators> expected;
+  std::size_t largest = 0;  // buffer of a frame
+
+  LargeScan(const ScratchFolder& folder, std::size_t frames) {
+    IntegrationOptions options;
+    options.bins = 20;
+    plan = std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
+    std::mt19937_64 random(3);
+    std::vector<std::string> files;
+    std::vector<Accumulators> sums;
+    for (std::size_t file = 0; file < kFiles; ++file) {
+      std::vector<std::int32_t> pixels(shape.size());
+      const std::uint64_t range = file % 3 == 0 ? 60 : file % 3 == 1 ? 20000 : 1000000;
+      for (std::int32_t& pixel : pixels) pixel = static_cast<std::int32_t>(random() % range);
+      const std::string path = folder.file("frame_" + std::to_string(file) + ".cbf");
+      write_cbf(path, shape, pixels);
+      files.push_back(path);
+      sums.push_back(reduce_naively(*plan, {pixels.begin(), pixels.end()}, 0));
+      largest = std::max(largest, BufferPool::capacity_for(std::filesystem::file_size(path)));
+    }
+    for (std::size_t i = 0; i < frames; ++i) {
+      urls.push_back(files[i * 7 % kFiles]);
+      expected.push_back(sums[i * 7 % kFiles]);
+    }
+  }
+};
+
+class CheckingSink : public Sink {
+ public:
+  explicit CheckingSink(const LargeScan& scan) : scan_(scan) {}
+  std::size_t frames = 0;
+  std::size_t most_in_use = 0;
+
+  void append(const std::vector<ReducedFrame>& batch) override {
+    for (const ReducedFrame& frame : batch) {
+      EXPECT_EQ(frame.accumulators, scan_.expected[frames++]);
+    }
+    const auto memory = frame_memory().statistics();
+    most_in_use = memory.most_in_use;
+    EXPECT_LE(memory.in_use + memory.idle, memory.most_in_use);
+  }
+  void flush() override {}
+  void close() override {}
+
+ private:
+  const LargeScan& scan_;
+};
+
+std::size_t most_in_use(const LargeScan& scan, std::size_t memory, unsigned threads, unsigned readers) {
+  frame_memory().free_idle();
+  EXPECT_EQ(frame_memory().statistics().in_use, 0u);
+  CheckingSink sink(scan);
+  const auto backend = make_backend("cpu", {threads});
+  backend->load(scan.plan);
+  ReductionSettings settings;
+  settings.readers = readers;
+  settings.memory_for_frames = memory;
+  EXPECT_EQ(reduce_files(scan.urls, scan.plan, *backend, sink, settings).frames, scan.urls.size());
+  EXPECT_EQ(frame_memory().statistics().in_use, 0u);
+  EXPECT_EQ(frame_memory().statistics().idle, 0u);
+  return sink.most_in_use;
+}
+
+TEST(Memory, FramesStayWithinTheBoundForAnyNumberOfThreadsAndReaders) {
+  const ScratchFolder folder;
+  const LargeScan scan(folder, 300);
+  for (const std::size_t frames : {1, 3, 10, 40}) {
+    const std::size_t memory = frames * scan.largest;
+    for (const unsigned threads : {1u, 3u}) {
+      for (const unsigned readers : {1u, 4u}) {
+        const std::size_t most = most_in_use(scan, memory, threads, readers);
+        EXPECT_LE(most, memory) << threads << " threads, " << readers << " readers";
+        EXPECT_GT(most, 0u);
+      }
+    }
+  }
+}
+
+TEST(Memory, DoesNotGrowWithTheNumberOfFrames) {
+  const ScratchFolder folder;
+  const LargeScan scan(folder, 3000);
+  const std::size_t memory = 12 * scan.largest;
+  EXPECT_LE(most_in_use(scan, memory, 2, 2), memory);
+}
+
+TEST(Memory, FrameLargerThanTheBoundIsHeldAlone) {
+  const ScratchFolder folder;
+  const LargeScan scan(folder, 50);
+  EXPECT_LE(most_in_use(scan, 1, 2, 3), scan.largest);
+}
+
+TEST(Memory, ScanUsesTheSameBuffersAgain) {
+  const ScratchFolder folder;
+  const LargeScan scan(folder, 400);
+  const auto before = frame_memory().statistics();
+  most_in_use(scan, 10 * scan.largest, 2, 2);
+  const auto after = frame_memory().statistics();
+  EXPECT_EQ(after.fresh - before.fresh + after.reused - before.reused, 400u);
+  EXPECT_LT(after.fresh - before.fresh, 200u);  // sizes differ by a factor of five
+}
+
+TEST(Memory, FilesOpenedAheadHoldNoFrames) {
+  const ScratchFolder folder;
+  const LargeScan scan(folder, 20);
+  FrameReader reader(scan.urls, {{}, 4, 1, {}, {}});
+  const auto first = reader.next();
+  ASSERT_TRUE(first && !first->fault);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_LE(frame_memory().statistics().in_use, 2 * scan.largest);
+}
+
+TEST(FrameReader, WaitsForMemoryAndSaysSo) {
+  const ScratchFolder folder;
+  const LargeScan scan(folder, 20);
+  FrameReader::Settings settings;
+  settings.memory = 2 * scan.largest;
+  FrameReader reader(scan.urls, settings);
+  std::vector<ReadItem> held;
+  int starved = 0;
+  for (std::size_t i = 0; i < 20; ++i) {
+    auto item = reader.next([&] {
+      ++starved;
+      EXPECT_FALSE(held.empty());
+      for (const ReadItem& one : held) reader.release(one.bytes);
+      held.clear();
+    });
+    ASSERT_TRUE(item && !item->fault) << i;
+    EXPECT_EQ(item->frame.index, i);
+    EXPECT_GE(item->bytes, item->frame.payload.size());
+    held.push_back(std::move(*item));
+    EXPECT_LE(frame_memory().statistics().in_use, settings.memory);
+  }
+  EXPECT_GT(starved, 2);
+  EXPECT_FALSE(reader.next());
+}
+
+TEST(FrameReader, GoesOnWhenAnotherThreadReleasesMemory) {
+  const ScratchFolder folder;
+  const LargeScan scan(folder, 30);
+  FrameReader::Settings settings;
+  settings.memory = scan.largest;
+  FrameReader reader(scan.urls, settings);
+  std::jthread releasing;
+  for (std::size_t i = 0; i < 30; ++i) {
+    const auto item = reader.next([] {});
+    ASSERT_TRUE(item && !item->fault) << i;
+    releasing = std::jthread([&reader, bytes = item->bytes] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      reader.release(bytes);
+    });
+  }
+  EXPECT_FALSE(reader.next());
+}
+
+// Bad frames take no memory and are in no backend; what is told of them is bounded all the same.
+TEST(Memory, ManyMissingFilesComeToAnEnd) {
+  const ScratchFolder folder;
+  LargeScan scan(folder, 1);
+  scan.urls.resize(10000, folder.file("missing.cbf"));
+  scan.urls.push_back(scan.urls.front());
+  struct CountingSink : Sink {
+    std::size_t good = 0, bad = 0;
+    void append(const std::vector<ReducedFrame>& batch) override {
+      for (const ReducedFrame& frame : batch) ++(frame.fault.empty() ? good : bad);
+    }
+    void flush() override {}
+    void close() override {}
+  } sink;
+  const auto backend = make_backend("cpu", {2});
+  backend->load(scan.plan);
+  ReductionSettings settings;
+  settings.keep_going = true;
+  EXPECT_EQ(reduce_files(scan.urls, scan.plan, *backend, sink, settings).bad, 9999u);
+  EXPECT_EQ(sink.good, 2u);
+  EXPECT_EQ(sink.bad, 9999u);
+}
+
+}  // namespace
+}  // namespace annulus::testing
