@@ -135,6 +135,14 @@ def test_a_lost_card_is_reopened_once_if_asked(scans, tmp_path, fault, at):
     assert_as_cpu(tmp_path / "out.nxs", scan)
 
 
+# Three launches of 3.6 s are under way on each unit, so the last of them ends 10.8 s after it was started.
+def test_launches_that_wait_for_their_turn_are_not_lost(scans, tmp_path):
+    scan = scans("Pilatus100k", 24)
+    done = integrate(scan, tmp_path / "out.nxs", "--device-timeout", 9, settings={"times": {"frame_ms": 900}})
+    assert done.returncode == 0, done.stderr
+    assert_as_cpu(tmp_path / "out.nxs", scan)
+
+
 # Slow downloads, so that the card is lost while the sums of a launch that went well are being fetched.
 @pytest.mark.parametrize("at", [5, 6, 7, 8, 9])
 def test_what_a_lost_card_sends_is_never_a_sum(scans, tmp_path, at):
