@@ -14,7 +14,7 @@ import tempfile
 import pytest
 
 import accumulators
-from emulation import (BUILD, abandoned_folders, assert_nothing_is_left, card_processes, command, emulate, eventually,
+from emulation import (BUILD, PROJECT, abandoned_folders, assert_nothing_is_left, card_processes, command, emulate, eventually,
                        integrate, integrate_command, parent_of, PATIENCE)
 from real_frames import REAL_CBF, integrate_arguments
 
@@ -310,6 +310,53 @@ def test_a_compute_unit_that_cannot_be_opened_is_named(scans, tmp_path):
 def test_an_xclbin_with_other_kernels(scans, tmp_path):
     done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--xclbin", BUILD / "emulation/emulation_test.xclbin")
     assert_named(done, "emulation_test.xclbin", "no kernel of this program")
+
+
+@pytest.fixture
+def xclbin_with(tmp_path):
+    """The emulated card's, with one of its kernels only, as those for cards are."""
+    def make(kernel):
+        platform = PROJECT / "platform/emulation"
+        lines = (platform / "connectivity.cfg").read_text().splitlines()
+        connectivity = tmp_path / f"{kernel}.cfg"
+        connectivity.write_text("\n".join(line for line in lines if kernel in line or line == "[connectivity]"))
+        subprocess.run([BUILD / "bin/annulus_pack_xclbin", "--header", PROJECT / "hls/kernels.hpp", "--library",
+                        BUILD / "sim/emulation/xclbin_annulus_kernels.so", "--card", platform / "card.json", "--connectivity",
+                        connectivity, "--output", tmp_path / f"{kernel}.xclbin", "--emconfig", tmp_path / "emconfig.json"],
+                       check=True)
+        return tmp_path / f"{kernel}.xclbin"
+
+    return make
+
+
+def save_as(kind, scan, folder):
+    import fabio
+    import numpy
+
+    frame = sorted(scan.glob("*.cbf"))[0]
+    numpy.save(folder / "frame.npy", fabio.open(str(frame)).data.astype(kind))
+    return folder / "frame.npy"
+
+
+@pytest.mark.parametrize("kind", ["uint16", "uint32", "float32"])
+def test_frames_that_no_kernel_of_the_xclbin_takes_are_refused_before_the_scan(scans, tmp_path, xclbin_with, kind):
+    scan = scans("Pilatus100k", 210)
+    done = emulate("annulus", "integrate", "--backend", "xrt", "--xclbin", xclbin_with("reduce_byte_offset"), "-p",
+                   scan / "scan.poni", "-n", 300, "-q", "-o", tmp_path / "out.nxs", save_as(kind, scan, tmp_path))
+    assert_named(done, "reduce_byte_offset.xclbin: it has no kernel reduce_raw")
+    assert not (tmp_path / "out.nxs").exists()
+
+
+def test_one_kernel_is_enough_for_frames_that_it_takes(annulus, scans, tmp_path, xclbin_with):
+    scan = scans("Pilatus100k", 24)
+    done = integrate(scan, tmp_path / "compressed.nxs", "--xclbin", xclbin_with("reduce_byte_offset"))
+    assert done.returncode == 0, done.stderr
+    assert_as_cpu(tmp_path / "compressed.nxs", scan)
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "-q", save_as("int32", scan, tmp_path)]
+    assert annulus(*args, "-o", tmp_path / "cpu.nxs").returncode == 0
+    done = emulate("annulus", *args, "--backend", "xrt", "--xclbin", xclbin_with("reduce_raw"), "-o", tmp_path / "raw.nxs")
+    assert done.returncode == 0, done.stderr
+    accumulators.assert_same_accumulators(tmp_path / "raw.nxs", tmp_path / "cpu.nxs")
 
 
 @pytest.mark.parametrize("damage", ["absent", "empty", "text", "zeros", "truncated", "longer", "folder"])
