@@ -240,6 +240,29 @@ def test_a_card_that_cannot_be_reopened(scans, tmp_path, fault):
     assert_named(done, "the card is lost", "cannot be reopened")
 
 
+# The first load goes well, run 1 does not. The second load ends that run, and the third is that of --retry-device.
+@pytest.mark.parametrize("fault", ["die_in_run", "hang_in_run"])
+@pytest.mark.parametrize("load, options", [(2, []), (3, ["--retry-device"])], ids=["second", "third"])
+def test_a_card_that_is_lost_at_once_and_cannot_be_reopened(scans, tmp_path, fault, load, options):
+    before = abandoned_folders()
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", *options, *timeout_for(fault),
+                     settings={"faults": {fault: 1, "die_on_load": load}})
+    reason = "its memory reads as ones" if fault == "die_in_run" else "a run of reduce_byte_offset_1 did not end within 8 s"
+    assert_named(done, f"card 0: the card is lost: {reason}; and it cannot be reopened: ", "cannot load it")
+    assert "is it an xclbin for this card?" not in done.stderr
+    assert not (tmp_path / "out.nxs").exists()
+    assert_nothing_is_left(before)
+
+
+@pytest.mark.parametrize("fault", ["die_in_run", "hang_in_run"])
+def test_a_card_that_is_lost_at_once_and_loads_only_when_asked_again(scans, tmp_path, fault):
+    scan = scans("Pilatus100k", 24)
+    done = integrate(scan, tmp_path / "out.nxs", "--retry-device", *timeout_for(fault),
+                     settings={"faults": {fault: 1, "die_on_load": 2}})
+    assert done.returncode == 0, done.stderr
+    assert_as_cpu(tmp_path / "out.nxs", scan)
+
+
 def test_a_card_that_does_not_load(scans, tmp_path):
     done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", settings={"faults": {"die_on_load": 1}})
     assert_named(done, "annulus.xclbin", "card 0 cannot load it")
