@@ -14,7 +14,7 @@ import tempfile
 import pytest
 
 import accumulators
-from emulation import (BUILD, abandoned_folders, assert_nothing_is_left, card_processes, command, emulate, eventually,
+from emulation import (BUILD, PROJECT, abandoned_folders, assert_nothing_is_left, card_processes, command, emulate, eventually,
                        integrate, integrate_command, parent_of, PATIENCE)
 from real_frames import REAL_CBF, integrate_arguments
 
@@ -135,6 +135,14 @@ def test_a_lost_card_is_reopened_once_if_asked(scans, tmp_path, fault, at):
     assert_as_cpu(tmp_path / "out.nxs", scan)
 
 
+# Three launches of 3.6 s are under way on each unit, so the last of them ends 10.8 s after it was started.
+def test_launches_that_wait_for_their_turn_are_not_lost(scans, tmp_path):
+    scan = scans("Pilatus100k", 24)
+    done = integrate(scan, tmp_path / "out.nxs", "--device-timeout", 9, settings={"times": {"frame_ms": 900}})
+    assert done.returncode == 0, done.stderr
+    assert_as_cpu(tmp_path / "out.nxs", scan)
+
+
 # Slow downloads, so that the card is lost while the sums of a launch that went well are being fetched.
 @pytest.mark.parametrize("at", [5, 6, 7, 8, 9])
 def test_what_a_lost_card_sends_is_never_a_sum(scans, tmp_path, at):
@@ -232,6 +240,29 @@ def test_a_card_that_cannot_be_reopened(scans, tmp_path, fault):
     assert_named(done, "the card is lost", "cannot be reopened")
 
 
+# The first load goes well, run 1 does not. The second load ends that run, and the third is that of --retry-device.
+@pytest.mark.parametrize("fault", ["die_in_run", "hang_in_run"])
+@pytest.mark.parametrize("load, options", [(2, []), (3, ["--retry-device"])], ids=["second", "third"])
+def test_a_card_that_is_lost_at_once_and_cannot_be_reopened(scans, tmp_path, fault, load, options):
+    before = abandoned_folders()
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", *options, *timeout_for(fault),
+                     settings={"faults": {fault: 1, "die_on_load": load}})
+    reason = "its memory reads as ones" if fault == "die_in_run" else "a run of reduce_byte_offset_1 did not end within 8 s"
+    assert_named(done, f"card 0: the card is lost: {reason}; and it cannot be reopened: ", "cannot load it")
+    assert "is it an xclbin for this card?" not in done.stderr
+    assert not (tmp_path / "out.nxs").exists()
+    assert_nothing_is_left(before)
+
+
+@pytest.mark.parametrize("fault", ["die_in_run", "hang_in_run"])
+def test_a_card_that_is_lost_at_once_and_loads_only_when_asked_again(scans, tmp_path, fault):
+    scan = scans("Pilatus100k", 24)
+    done = integrate(scan, tmp_path / "out.nxs", "--retry-device", *timeout_for(fault),
+                     settings={"faults": {fault: 1, "die_on_load": 2}})
+    assert done.returncode == 0, done.stderr
+    assert_as_cpu(tmp_path / "out.nxs", scan)
+
+
 def test_a_card_that_does_not_load(scans, tmp_path):
     done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", settings={"faults": {"die_on_load": 1}})
     assert_named(done, "annulus.xclbin", "card 0 cannot load it")
@@ -302,6 +333,53 @@ def test_a_compute_unit_that_cannot_be_opened_is_named(scans, tmp_path):
 def test_an_xclbin_with_other_kernels(scans, tmp_path):
     done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--xclbin", BUILD / "emulation/emulation_test.xclbin")
     assert_named(done, "emulation_test.xclbin", "no kernel of this program")
+
+
+@pytest.fixture
+def xclbin_with(tmp_path):
+    """The emulated card's, with one of its kernels only, as those for cards are."""
+    def make(kernel):
+        platform = PROJECT / "platform/emulation"
+        lines = (platform / "connectivity.cfg").read_text().splitlines()
+        connectivity = tmp_path / f"{kernel}.cfg"
+        connectivity.write_text("\n".join(line for line in lines if kernel in line or line == "[connectivity]"))
+        subprocess.run([BUILD / "bin/annulus_pack_xclbin", "--header", PROJECT / "hls/kernels.hpp", "--library",
+                        BUILD / "sim/emulation/xclbin_annulus_kernels.so", "--card", platform / "card.json", "--connectivity",
+                        connectivity, "--output", tmp_path / f"{kernel}.xclbin", "--emconfig", tmp_path / "emconfig.json"],
+                       check=True)
+        return tmp_path / f"{kernel}.xclbin"
+
+    return make
+
+
+def save_as(kind, scan, folder):
+    import fabio
+    import numpy
+
+    frame = sorted(scan.glob("*.cbf"))[0]
+    numpy.save(folder / "frame.npy", fabio.open(str(frame)).data.astype(kind))
+    return folder / "frame.npy"
+
+
+@pytest.mark.parametrize("kind", ["uint16", "uint32", "float32"])
+def test_frames_that_no_kernel_of_the_xclbin_takes_are_refused_before_the_scan(scans, tmp_path, xclbin_with, kind):
+    scan = scans("Pilatus100k", 210)
+    done = emulate("annulus", "integrate", "--backend", "xrt", "--xclbin", xclbin_with("reduce_byte_offset"), "-p",
+                   scan / "scan.poni", "-n", 300, "-q", "-o", tmp_path / "out.nxs", save_as(kind, scan, tmp_path))
+    assert_named(done, "reduce_byte_offset.xclbin: it has no kernel reduce_raw")
+    assert not (tmp_path / "out.nxs").exists()
+
+
+def test_one_kernel_is_enough_for_frames_that_it_takes(annulus, scans, tmp_path, xclbin_with):
+    scan = scans("Pilatus100k", 24)
+    done = integrate(scan, tmp_path / "compressed.nxs", "--xclbin", xclbin_with("reduce_byte_offset"))
+    assert done.returncode == 0, done.stderr
+    assert_as_cpu(tmp_path / "compressed.nxs", scan)
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "-q", save_as("int32", scan, tmp_path)]
+    assert annulus(*args, "-o", tmp_path / "cpu.nxs").returncode == 0
+    done = emulate("annulus", *args, "--backend", "xrt", "--xclbin", xclbin_with("reduce_raw"), "-o", tmp_path / "raw.nxs")
+    assert done.returncode == 0, done.stderr
+    accumulators.assert_same_accumulators(tmp_path / "raw.nxs", tmp_path / "cpu.nxs")
 
 
 @pytest.mark.parametrize("damage", ["absent", "empty", "text", "zeros", "truncated", "longer", "folder"])

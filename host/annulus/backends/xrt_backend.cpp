@@ -56,7 +56,8 @@ class XrtReducer final : public BatchReducer {
 };
 
 // Opens the card and puts the plan where frames of its type will most likely need it, so that what can fail
-// does so before a scan begins.
+// does so before a scan begins. Frames of int32 may come compressed or not, so one kernel of the two is
+// enough to begin with; all others go to reduce_raw.
 LoadedPlan load_plan(std::shared_ptr<const Plan> plan, const BackendOptions& options) {
   const auto packed = std::make_shared<const DevicePlan>(pack_plan(*plan, kName));
   const auto card = std::make_shared<XrtCard>(options);

@@ -69,6 +69,11 @@ std::string describe(const xrt::device& device) {
   return text + (empty ? ", nothing loaded" : ", loaded: xclbin " + uuid);
 }
 
+// What a card was lost for, and why it stays so.
+std::string not_reopened(const std::string& reason, const std::exception& error) {
+  return fmt::format("{}; and it cannot be reopened: {}", reason, error.what());
+}
+
 // On a terminal, below the line that shows the progress.
 std::string last_words(const std::string& card) {
   const Error error(ErrorKind::kBackend, card,
@@ -88,13 +93,19 @@ XrtCard::XrtCard(const BackendOptions& options)
   check_xclbin(options_.xclbin);
   if (is_emulation()) last_words_.emplace(last_words(name_), kExitCodeOfBackends);
   device_ = open_device(options_.device);
-  while (!session_) {
-    try {
-      open_session();
-    } catch (const CardLost& lost) {
-      if (!options_.retry_device || recovered_) throw lost_error(lost.what());
-      recovered_ = true;
-    }
+  std::string reason;
+  try {
+    open_session();
+    return;
+  } catch (const CardLost& lost) {
+    reason = lost.what();
+  }
+  if (!options_.retry_device) throw lost_error(reason);
+  try {
+    open_session();
+    recovered_ = true;
+  } catch (const std::exception& error) {
+    throw lost_error(not_reopened(reason, error));
   }
 }
 
@@ -106,8 +117,9 @@ void XrtCard::load_xclbin() {
   } catch (const std::exception& error) {
     throw Error(ErrorKind::kBackend, options_.xclbin,
                 fmt::format("{} cannot load it: {}", name_, error.what()),
-                "is it an xclbin for this card? 'xbutil examine' shows the card's platform");
+                loaded_ ? "" : "is it an xclbin for this card? 'xbutil examine' shows the card's platform");
   }
+  loaded_ = true;
   if (device_.get_xclbin_uuid() != uuid) {
     throw Error(ErrorKind::kBackend, options_.xclbin, fmt::format("{} has another xclbin loaded", name_),
                 "end the program that uses the card");
@@ -135,9 +147,13 @@ void XrtCard::open_session() {
     session_ = std::make_unique<XrtSession>(device_, options_.xclbin, timeout_seconds());
   } catch (const Error&) {
     throw;
-  } catch (const std::exception& error) {
-    load_xclbin();  // before the run that a CardLost holds is destroyed
-    throw CardLost(error.what());
+  } catch (const std::exception& lost) {
+    try {
+      load_xclbin();  // before the run that a CardLost holds is destroyed
+    } catch (const std::exception& error) {
+      throw CardLost(not_reopened(lost.what(), error));
+    }
+    throw CardLost(lost.what());
   }
 }
 
@@ -188,7 +204,7 @@ void XrtCard::recover(unsigned generation, const std::string& reason) {
     if (!options_.retry_device || recovered_) failure_ = lost_error(reason);
     recovered_ = true;
   } catch (const std::exception& error) {
-    failure_ = lost_error(fmt::format("{}; and it cannot be reopened: {}", reason, error.what()));
+    failure_ = lost_error(not_reopened(reason, error));
     session_.release();  // with runs that never ended in it, it cannot be destroyed
   }
   changed_.notify_all();

@@ -39,6 +39,7 @@ class XrtCard {
   std::string name_;
   std::optional<LastWords> last_words_;  // of an emulated card
   xrt::device device_;
+  bool loaded_ = false;  // the xclbin was loaded once, so it is one for this card
 
   std::mutex mutex_;
   std::condition_variable changed_;

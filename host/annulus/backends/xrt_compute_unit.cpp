@@ -40,23 +40,25 @@ bool has_ended(const xrt::run& run) {
   }
 }
 
-void finish_run(xrt::run& run, const std::string& unit, double timeout_seconds,
-                const std::atomic<bool>& lost) {
+void ComputeUnit::finish(xrt::run& run, double timeout_seconds, const std::atomic<bool>& lost) {
   using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration<double>(timeout_seconds);
+  const std::chrono::duration<double> timeout(timeout_seconds);
+  const auto started = Clock::now();
   // wait() with a time-out does not return in emulation when a run hangs, so the state is polled: often at
   // first, for short launches, then twice a millisecond.
   auto pause = std::chrono::microseconds(20);
   run.start();
   while (!has_ended(run)) {
     if (lost) throw CardLost("another run found the card lost", run);
-    if (Clock::now() > end)
-      throw CardLost(fmt::format("a run of {} did not end within {} s", unit, timeout_seconds), run);
+    // Runs of a unit queue, and nothing tells when one's turn comes: not before the one before it has ended.
+    if (Clock::now() - std::max(started, last_end_.load()) > timeout)
+      throw CardLost(fmt::format("a run of {} did not end within {} s", name_, timeout_seconds), run);
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(500));
   }
+  last_end_ = Clock::now();
   if (const ert_cmd_state state = run.state(); state != ERT_CMD_STATE_COMPLETED) {
-    throw CardLost(fmt::format("a run of {} ended in state {}", unit, static_cast<int>(state)));
+    throw CardLost(fmt::format("a run of {} ended in state {}", name_, static_cast<int>(state)));
   }
 }
 
@@ -138,7 +140,7 @@ std::uint64_t ComputeUnit::build_word(double timeout_seconds, const std::atomic<
   set_memory(run, KernelMemory::kResults, results);
   set_memory(run, KernelMemory::kMissing, missing);
   set_frame_count(run, 1);
-  finish_run(run, name_, timeout_seconds, lost);
+  probe.finish(run, timeout_seconds, lost);
   results.sync(XCL_BO_SYNC_BO_FROM_DEVICE, result_bytes, 0);
   return static_cast<std::uint64_t>(results.map<const kernels::SumBeat*>()->sum[kernels::kHeaderBuild]);
 }

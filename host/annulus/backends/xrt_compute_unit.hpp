@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 
@@ -58,6 +59,10 @@ class ComputeUnit {
   // Which build of the kernels this is, by a launch of one frame without pixels.
   std::uint64_t build_word(double timeout_seconds, const std::atomic<bool>& lost) const;
 
+  // Starts the run and waits until it has ended. Throws CardLost if it fails, if the unit ends no run for so
+  // long, this one or one before it, or if the card is lost meanwhile. Any number of threads may wait.
+  void finish(xrt::run& run, double timeout_seconds, const std::atomic<bool>& lost);
+
   const std::string& name() const { return name_; }
 
  private:
@@ -65,14 +70,10 @@ class ComputeUnit {
   xrt::kernel kernel_;
   std::string name_;
   bool uploaded_ = false;
+  std::atomic<std::chrono::steady_clock::time_point> last_end_;  // of a run
   std::array<xrt::bo, kernels::kTablePorts> table_;
   xrt::bo corrections_;
 };
-
-// Starts the run and waits until it has ended. Throws CardLost if it fails, takes too long, or the card is
-// lost meanwhile.
-void finish_run(xrt::run& run, const std::string& unit, double timeout_seconds,
-                const std::atomic<bool>& lost);
 
 // Whether the run has ended, well or not.
 bool has_ended(const xrt::run& run);

@@ -13,7 +13,7 @@ std::size_t missing_bytes(std::uint32_t bins) {
 
 }  // namespace
 
-LaunchSlot::LaunchSlot(const ComputeUnit& unit, const DevicePlan& plan, Codec codec, PixelType type)
+LaunchSlot::LaunchSlot(ComputeUnit& unit, const DevicePlan& plan, Codec codec, PixelType type)
     : unit_(unit),
       bins_(plan.bins),
       descriptors_(
@@ -30,7 +30,7 @@ LaunchSums LaunchSlot::launch(std::span<const Frame* const> frames, double timeo
                               const std::atomic<bool>& lost) {
   send(frames);
   started_ = true;
-  finish_run(run_, unit_.name(), timeout_seconds, lost);
+  unit_.finish(run_, timeout_seconds, lost);
   started_ = false;
   return fetch(frames.size());
 }

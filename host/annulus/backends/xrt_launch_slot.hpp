@@ -11,7 +11,7 @@ constexpr std::size_t kFramesPerLaunch = 4;
 
 class LaunchSlot {
  public:
-  LaunchSlot(const ComputeUnit& unit, const DevicePlan& plan, Codec codec, PixelType type);
+  LaunchSlot(ComputeUnit& unit, const DevicePlan& plan, Codec codec, PixelType type);
 
   // Sends at most kFramesPerLaunch frames, runs the kernel, fetches the sums. Throws CardLost.
   LaunchSums launch(std::span<const Frame* const> frames, double timeout_seconds,
@@ -24,7 +24,7 @@ class LaunchSlot {
   void send(std::span<const Frame* const> frames);
   LaunchSums fetch(std::size_t count);
 
-  const ComputeUnit& unit_;
+  ComputeUnit& unit_;
   const std::uint32_t bins_;
   xrt::bo descriptors_;
   xrt::bo frames_;  // grows with the payloads

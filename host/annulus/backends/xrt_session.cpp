@@ -50,13 +50,16 @@ XrtSession::XrtSession(const xrt::device& device, std::string xclbin, double tim
   }
 }
 
+const XrtSession::Units& XrtSession::needed_units(Codec codec) const {
+  const Units& units = units_of(codec);
+  if (!units.empty()) return units;
+  throw Error(ErrorKind::kBackend, xclbin_, fmt::format("it has no kernel {}", kernel_name(codec)),
+              "give an xclbin for such frames, or use the cpu backend");
+}
+
 // The caller holds the lock.
 ComputeUnit& XrtSession::unit(Codec codec, std::size_t number, const DevicePlan& plan) {
-  const Units& units = units_of(codec);
-  if (units.empty()) {
-    throw Error(ErrorKind::kBackend, xclbin_, fmt::format("it has no kernel {}", kernel_name(codec)),
-                "give an xclbin for such frames, or use the cpu backend");
-  }
+  const Units& units = needed_units(codec);
   ComputeUnit& unit = *units[number % units.size()];
   if (!unit.uploaded()) unit.upload(plan);
   return unit;
@@ -64,7 +67,7 @@ ComputeUnit& XrtSession::unit(Codec codec, std::size_t number, const DevicePlan&
 
 void XrtSession::upload(Codec codec, const DevicePlan& plan) {
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < units(codec); ++i) unit(codec, i, plan);
+  for (std::size_t i = 0; i < needed_units(codec).size(); ++i) unit(codec, i, plan);
 }
 
 bool XrtSession::busy() const {

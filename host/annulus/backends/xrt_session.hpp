@@ -21,7 +21,8 @@ class XrtSession {
   // Compute units of the kernel for a codec: named kernel_1, kernel_2 and so on.
   std::size_t units(Codec codec) const { return units_of(codec).size(); }
 
-  // Puts the plan into the memory of all units for a codec.
+  // Puts the plan into the memory of all units for a codec. Throws kBackend if the xclbin has none, or no
+  // memory is left.
   void upload(Codec codec, const DevicePlan& plan);
 
   // The buffers of thread `number` for frames of a codec, on one of the units; one plan and type a session.
@@ -37,6 +38,7 @@ class XrtSession {
   using Units = std::vector<std::unique_ptr<ComputeUnit>>;
 
   const Units& units_of(Codec codec) const { return codec == Codec::kByteOffset ? byte_offset_ : raw_; }
+  const Units& needed_units(Codec codec) const;
   ComputeUnit& unit(Codec codec, std::size_t number, const DevicePlan& plan);
 
   const std::string xclbin_;
