@@ -14,7 +14,8 @@
 
 namespace annulus {
 
-// Pixels of a band. The values of a batch of 16 frames then take 256 KiB, a fraction of a second-level cache.
+// Pixels of a band. With fewer, more segments are not full; with more, the values of 16 frames, 512
+// KiB, would not fit a second-level cache.
 constexpr std::uint32_t kBandPixels = 8192;
 
 // What fills up a segment: a place after the pixels of every band, where all values are 0.

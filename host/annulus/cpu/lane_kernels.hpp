@@ -26,6 +26,11 @@ struct LaneKernels {
   void (*extremes)(const std::int32_t* values, std::size_t begin, std::size_t end, std::int32_t* low,
                    std::int32_t* high);
 
+  // Pixels of [begin, end) with a value outside [low, high] in some lane: their number, and which at `found`,
+  // which has room for one more than there are.
+  std::size_t (*find_outside)(const std::int32_t* values, std::size_t begin, std::size_t end,
+                              std::int32_t low, std::int32_t high, std::uint32_t* found);
+
   // Adds a band to the sums. values: kBandPixels + 1 pixels, the last 0, all within kLargestLaneValue.
   // one: what a variance is at least, for each lane. variance: nullptr without error model.
   void (*integrate)(const BandView& band, const std::int32_t* values, const std::int32_t* one,

@@ -15,6 +15,11 @@ struct Avx2 {
   static Int add(Int a, Int b) { return _mm256_add_epi32(a, b); }
   static Int min(Int a, Int b) { return _mm256_min_epi32(a, b); }
   static Int max(Int a, Int b) { return _mm256_max_epi32(a, b); }
+  static Int everywhere(std::int32_t value) { return _mm256_set1_epi32(value); }
+  static bool any_outside(Int value, Int low, Int high) {
+    const Int outside = _mm256_or_si256(_mm256_cmpgt_epi32(low, value), _mm256_cmpgt_epi32(value, high));
+    return _mm256_testz_si256(outside, outside) == 0;
+  }
   static Int odd_lanes(Int value) { return _mm256_srli_epi64(value, 32); }  // at the places of the even ones
 
   static Wide zero() { return _mm256_setzero_si256(); }
@@ -39,7 +44,7 @@ struct Avx2 {
 }  // namespace
 
 extern const LaneKernels kLaneKernelsAvx2 = {Avx2::kLanes, interleave_rows<Avx2::kLanes>, find_extremes<Avx2>,
-                                             integrate_lanes<Avx2>};
+                                             find_outside<Avx2>, integrate_lanes<Avx2>};
 
 extern const LaneKernels kSingleLaneKernelsAvx2 = kSingleLane;
 

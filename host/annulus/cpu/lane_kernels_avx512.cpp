@@ -14,6 +14,10 @@ struct Avx512 {
   static Int add(Int a, Int b) { return _mm512_add_epi32(a, b); }
   static Int min(Int a, Int b) { return _mm512_min_epi32(a, b); }
   static Int max(Int a, Int b) { return _mm512_max_epi32(a, b); }
+  static Int everywhere(std::int32_t value) { return _mm512_set1_epi32(value); }
+  static bool any_outside(Int value, Int low, Int high) {
+    return (_mm512_cmplt_epi32_mask(value, low) | _mm512_cmpgt_epi32_mask(value, high)) != 0;
+  }
   static Int odd_lanes(Int value) { return _mm512_srli_epi64(value, 32); }  // at the places of the even ones
 
   static Wide zero() { return _mm512_setzero_si512(); }
@@ -34,6 +38,7 @@ struct Avx512 {
 }  // namespace
 
 extern const LaneKernels kLaneKernelsAvx512 = {Avx512::kLanes, interleave_rows<Avx512::kLanes>,
-                                               find_extremes<Avx512>, integrate_lanes<Avx512>};
+                                               find_extremes<Avx512>, find_outside<Avx512>,
+                                               integrate_lanes<Avx512>};
 
 }  // namespace annulus

@@ -29,6 +29,17 @@ struct Generic {
   static Int max(const Int& a, const Int& b) {
     return each<Int>([&](std::size_t i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
   }
+  static Int everywhere(std::int32_t value) {
+    return each<Int>([&](std::size_t) { return value; });
+  }
+  static bool any_outside(const Int& value, const Int& low, const Int& high) {
+    int outside = 0;
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      outside |=
+          static_cast<int>(value.lane[i] < low.lane[i]) | static_cast<int>(value.lane[i] > high.lane[i]);
+    }
+    return outside != 0;
+  }
   static Int odd_lanes(const Int& value) {
     return each<Int>([&](std::size_t i) { return value.lane[i | 1]; });
   }
@@ -77,7 +88,7 @@ void interleave_rows(const std::int32_t* rows, std::size_t stride, std::size_t c
 }  // namespace
 
 extern const LaneKernels kLaneKernelsGeneric = {Generic::kLanes, interleave_rows, find_extremes<Generic>,
-                                                integrate_lanes<Generic>};
+                                                find_outside<Generic>, integrate_lanes<Generic>};
 
 extern const LaneKernels kSingleLaneKernelsGeneric = kSingleLane;
 

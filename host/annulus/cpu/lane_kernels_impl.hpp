@@ -22,6 +22,19 @@ void find_extremes(const std::int32_t* values, std::size_t begin, std::size_t en
   V::store(high, largest);
 }
 
+template <typename V>
+std::size_t find_outside(const std::int32_t* values, std::size_t begin, std::size_t end, std::int32_t low,
+                         std::int32_t high, std::uint32_t* found) {
+  const auto lowest = V::everywhere(low);
+  const auto highest = V::everywhere(high);
+  std::size_t count = 0;
+  for (std::size_t pixel = begin; pixel < end; ++pixel) {
+    found[count] = static_cast<std::uint32_t>(pixel);
+    count += V::any_outside(V::load(values + pixel * V::kLanes), lowest, highest);
+  }
+  return count;
+}
+
 // Products with the even and with the odd lanes, added up.
 template <typename V>
 struct Products {

@@ -16,6 +16,7 @@ LaneSums::LaneSums(const Plan& plan, const BandedPlan& banded, const LaneKernels
       one_(kernels.lanes),
       low_(kernels.lanes),
       high_(kernels.lanes),
+      outside_(kBandPixels + 1),
       invalid_(kernels.lanes) {}
 
 // The larger of the two intervals that the dummies leave.
@@ -49,34 +50,40 @@ void LaneSums::add_band(std::size_t band, std::int32_t* values) {
   for (std::size_t i = banded_.bands[band].ranges; i < banded_.bands[band + 1].ranges; ++i) {
     kernels_.extremes(values, ranges[i].begin, ranges[i].end, low_.data(), high_.data());
   }
-  for (std::size_t lane = 0; lane < lanes(); ++lane) {
-    if (low_[lane] < plain_.low || high_[lane] > plain_.high) clean_lane(band, values, lane);
-  }
+  const bool plain = *std::min_element(low_.begin(), low_.end()) >= plain_.low &&
+                     *std::max_element(high_.begin(), high_.end()) <= plain_.high;
+  if (!plain) clean(band, values);
   kernels_.integrate(view_of(banded_, band), values, one_.data(), signal_.data(),
                      variance_.empty() ? nullptr : variance_.data());
 }
 
-// What the kernels will add to the variance for the 0 that stands for a pixel is taken off here.
-void LaneSums::clean_lane(std::size_t band, std::int32_t* values, std::size_t lane) {
-  const bool is_unsigned = plan_.pixel_type == PixelType::kU32;
+void LaneSums::clean(std::size_t band, std::int32_t* values) {
   for (std::size_t i = banded_.bands[band].ranges; i < banded_.bands[band + 1].ranges; ++i) {
-    for (std::size_t place = banded_.ranges[i].begin; place < banded_.ranges[i].end; ++place) {
-      std::int32_t& value = values[place * lanes() + lane];
-      if (value >= plain_.low && value <= plain_.high) continue;
-      const std::int64_t raw = is_unsigned ? std::int64_t{static_cast<std::uint32_t>(value)} : value;
-      const std::size_t pixel = band * kBandPixels + place;
-      const std::int64_t one = one_[lane];
-      if (!plan_.validity.accepts(raw)) {
-        invalid_[lane].push_back(static_cast<std::uint32_t>(pixel));
-        add_pixel(pixel, lane, 0, -one);
-      } else if (raw > kLargestLaneValue || raw < -kLargestLaneValue) {
-        add_pixel(pixel, lane, raw, std::max(raw, one) - one);
-      } else {
-        continue;
+    const UsedRange range = banded_.ranges[i];
+    const std::size_t found =
+        kernels_.find_outside(values, range.begin, range.end, plain_.low, plain_.high, outside_.data());
+    for (const std::uint32_t place : std::span(outside_).first(found)) {
+      for (std::size_t lane = 0; lane < lanes(); ++lane) {
+        clean_pixel(band * kBandPixels + place, lane, values[place * lanes() + lane]);
       }
-      value = 0;
     }
   }
+}
+
+// What the kernels will add to the variance for the 0 that stands for a pixel is taken off here.
+void LaneSums::clean_pixel(std::size_t pixel, std::size_t lane, std::int32_t& value) {
+  const bool is_unsigned = plan_.pixel_type == PixelType::kU32;
+  const std::int64_t raw = is_unsigned ? std::int64_t{static_cast<std::uint32_t>(value)} : value;
+  const std::int64_t one = one_[lane];
+  if (!plan_.validity.accepts(raw)) {
+    invalid_[lane].push_back(static_cast<std::uint32_t>(pixel));
+    add_pixel(pixel, lane, 0, -one);
+  } else if (raw > kLargestLaneValue || raw < -kLargestLaneValue) {
+    add_pixel(pixel, lane, raw, std::max(raw, one) - one);
+  } else {
+    return;
+  }
+  value = 0;
 }
 
 void LaneSums::add_pixel(std::size_t pixel, std::size_t lane, std::int64_t signal, std::int64_t variance) {

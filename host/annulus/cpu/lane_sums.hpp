@@ -39,17 +39,19 @@ class LaneSums {
   };
   static Plain plain_values(const Plan& plan);
 
-  void clean_lane(std::size_t band, std::int32_t* values, std::size_t lane);
+  void clean(std::size_t band, std::int32_t* values);
+  void clean_pixel(std::size_t pixel, std::size_t lane, std::int32_t& value);
   void add_pixel(std::size_t pixel, std::size_t lane, std::int64_t signal, std::int64_t variance);
 
   const Plan& plan_;
   const BandedPlan& banded_;
   const LaneKernels& kernels_;
   const Plain plain_;
-  std::vector<std::int64_t> signal_;    // bins x lanes, in the kernels' order
-  std::vector<std::int64_t> variance_;  // likewise; empty without error model
-  std::vector<std::int32_t> one_;       // by lane
-  std::vector<std::int32_t> low_, high_;
+  std::vector<std::int64_t> signal_;                 // bins x lanes, in the kernels' order
+  std::vector<std::int64_t> variance_;               // likewise; empty without error model
+  std::vector<std::int32_t> one_;                    // by lane
+  std::vector<std::int32_t> low_, high_;             // likewise, of a band
+  std::vector<std::uint32_t> outside_;               // pixels of a band that need a second look
   std::vector<std::vector<std::uint32_t>> invalid_;  // pixels of the plan, by lane
 };
 

@@ -84,7 +84,18 @@ inline void find_single_extremes(const std::int32_t* values, std::size_t begin, 
   *high = largest;
 }
 
-constexpr LaneKernels kSingleLane = {1, copy_row, find_single_extremes, integrate_single};
+inline std::size_t find_single_outside(const std::int32_t* values, std::size_t begin, std::size_t end,
+                                       std::int32_t low, std::int32_t high, std::uint32_t* found) {
+  std::size_t count = 0;
+  for (std::size_t pixel = begin; pixel < end; ++pixel) {
+    found[count] = static_cast<std::uint32_t>(pixel);
+    count += static_cast<std::size_t>(values[pixel] < low || values[pixel] > high);
+  }
+  return count;
+}
+
+constexpr LaneKernels kSingleLane = {1, copy_row, find_single_extremes, find_single_outside,
+                                     integrate_single};
 
 }  // namespace
 }  // namespace annulus

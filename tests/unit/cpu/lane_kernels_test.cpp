@@ -167,6 +167,19 @@ TEST(LaneKernels, InterleaveAndFindExtremes) {
         }
       }
       const std::size_t begin = count / 3;
+      constexpr std::int32_t kLimit =
+          INT32_MAX - (INT32_MAX >> 4);  // some lane is beyond it in a part of the pixels
+      std::vector<std::uint32_t> expected, found(count + 1);
+      for (std::size_t pixel = begin; pixel < count; ++pixel) {
+        bool outside = false;
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+          const std::int32_t value = values[pixel * lanes + lane];
+          outside = outside || value < -kLimit || value > kLimit;
+        }
+        if (outside) expected.push_back(static_cast<std::uint32_t>(pixel));
+      }
+      found.resize(kernels->find_outside(values.data(), begin, count, -kLimit, kLimit, found.data()));
+      EXPECT_EQ(found, expected) << name;
       std::vector<std::int32_t> low(lanes, 100), high(lanes, -100);
       kernels->extremes(values.data(), begin, count, low.data(), high.data());
       for (std::size_t lane = 0; lane < lanes; ++lane) {
