@@ -29,7 +29,8 @@ class Backend {
   virtual void load(std::shared_ptr<const Plan> plan) = 0;
 
   // Takes the frames and returns; blocks while the backend holds as many batches as it can.
-  // Frames must have the plan's shape and an integer type up to 32 bits. One thread submits.
+  // Frames must have the plan's shape and an integer type up to 32 bits; one whose payload is not intact()
+  // after it was reduced gets a fault. One thread submits.
   virtual void submit(std::vector<Frame> batch) = 0;
 
   // No more batches will come: collect() returns an empty vector after the last.

@@ -12,6 +12,15 @@
 namespace annulus {
 namespace {
 
+// Frames whose file was changed while it was mapped: nobody knows what was reduced.
+void refuse_changed(const std::vector<Frame>& frames, std::vector<FrameResult>& results) {
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (frames[i].payload.intact()) continue;
+    results[i].accumulators = {};
+    results[i].fault = "the file was changed or became shorter while it was read";
+  }
+}
+
 class ThreadedBackend final : public Backend {
  public:
   explicit ThreadedBackend(ThreadedSettings settings) : settings_(std::move(settings)) {}
@@ -95,6 +104,7 @@ class ThreadedBackend final : public Backend {
       try {
         if (!reducer) reducer = loaded_.make_reducer();
         done.results = reducer->reduce(batch.frames);
+        refuse_changed(batch.frames, done.results);
       } catch (...) {
         done.failure = std::current_exception();
       }

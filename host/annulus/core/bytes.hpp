@@ -15,6 +15,10 @@ class Bytes {
   Bytes(std::shared_ptr<const void> owner, std::span<const std::byte> view)
       : owner_(std::move(owner)), view_(view) {}
 
+  // `intact` tells, given the owner, whether the bytes are still what they were when they were given out.
+  Bytes(std::shared_ptr<const void> owner, std::span<const std::byte> view, bool (*intact)(const void* owner))
+      : owner_(std::move(owner)), view_(view), intact_(intact) {}
+
   explicit Bytes(std::vector<std::byte> bytes) {
     auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
     view_ = *owner;
@@ -27,11 +31,18 @@ class Bytes {
   bool empty() const { return view_.empty(); }
 
   // A part of these bytes, kept alive by the same owner.
-  Bytes slice(std::size_t offset, std::size_t count) const { return {owner_, view_.subspan(offset, count)}; }
+  Bytes slice(std::size_t offset, std::size_t count) const {
+    return {owner_, view_.subspan(offset, count), intact_};
+  }
+
+  // False if somebody changed the file they are mapped from (guarded_mapping.hpp): what was made of them is
+  // void.
+  bool intact() const { return intact_ == nullptr || intact_(owner_.get()); }
 
  private:
   std::shared_ptr<const void> owner_;
   std::span<const std::byte> view_;
+  bool (*intact_)(const void* owner) = nullptr;
 };
 
 }  // namespace annulus

@@ -233,7 +233,9 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
   const auto start = Clock::now();
   // Runs last, when no frame is left: a program that goes on to other things gets the memory back.
   const std::shared_ptr<void> tidying(nullptr, [](void*) { frame_memory().free_idle(); });
-  FrameReader reader(urls, {settings.open, settings.readers, choose_ahead(backend),
+  OpenOptions open = settings.open;
+  open.map_payloads = true;  // backends look whether payloads are intact
+  FrameReader reader(urls, {open, settings.readers, choose_ahead(backend),
                             [&](Frame frame) { return prepare_frame(*plan, std::move(frame)); },
                             settings.memory_for_frames});
   TicketQueue tickets;

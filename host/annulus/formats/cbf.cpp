@@ -84,8 +84,11 @@ std::string_view dectris_text(std::string_view header) {
 
 class CbfSource : public FrameSource {
  public:
-  CbfSource(std::unique_ptr<InputFile> file, bool verify_checksum)
-      : file_(std::move(file)), path_(file_->path()), verify_checksum_(verify_checksum) {
+  CbfSource(std::unique_ptr<InputFile> file, const OpenOptions& options)
+      : file_(std::move(file)),
+        path_(file_->path()),
+        verify_checksum_(options.verify_checksum),
+        map_payload_(options.map_payloads) {
     std::size_t section = 0, start = 0;
     const Bytes beginning = read_beginning(section, start);
     const std::string_view text = as_text(beginning.view());
@@ -107,7 +110,9 @@ class CbfSource : public FrameSource {
 
   Frame read(std::uint64_t i) const override {
     check_frame_index(path_, info_, i);
-    const Bytes rest = file_->read(first_, file_->size() - first_);
+    const std::uint64_t count = file_->size() - first_;
+    const bool maps = map_payload_ && info_.codec == Codec::kByteOffset;  // other types are decoded here
+    const Bytes rest = maps ? file_->map(first_, count) : file_->read(first_, count);
     const Bytes payload = rest.slice(0, size_);
     refuse_second_image(as_text(rest.view()).substr(size_));
     if (verify_checksum_ && !checksum_.empty()) {
@@ -256,6 +261,7 @@ class CbfSource : public FrameSource {
   std::unique_ptr<InputFile> file_;
   std::string path_;
   bool verify_checksum_;
+  bool map_payload_;
   SourceInfo info_;
   std::string checksum_;
   std::uint64_t first_ = 0;  // byte of the binary
@@ -269,8 +275,8 @@ bool looks_like_cbf(std::span<const std::byte> head) {
   return text.starts_with("###CBF") || text.find(kCbfSection) != std::string_view::npos;
 }
 
-std::unique_ptr<FrameSource> open_cbf(std::unique_ptr<InputFile> file, bool verify_checksum) {
-  return std::make_unique<CbfSource>(std::move(file), verify_checksum);
+std::unique_ptr<FrameSource> open_cbf(std::unique_ptr<InputFile> file, const OpenOptions& options) {
+  return std::make_unique<CbfSource>(std::move(file), options);
 }
 
 }  // namespace annulus

@@ -15,6 +15,6 @@ bool looks_like_cbf(std::span<const std::byte> head);
 
 // Reads the header only. Frames of signed 32-bit pixels stay compressed; other integer types are decoded by
 // read().
-std::unique_ptr<FrameSource> open_cbf(std::unique_ptr<InputFile> file, bool verify_checksum);
+std::unique_ptr<FrameSource> open_cbf(std::unique_ptr<InputFile> file, const OpenOptions& options);
 
 }  // namespace annulus

@@ -50,7 +50,7 @@ std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptio
   }
   if (looks_like_tiff(head)) return open_tiff(std::move(file));
   if (looks_like_npy(head)) return open_npy(std::move(file));
-  if (looks_like_cbf(head)) return open_cbf(std::move(file), options.verify_checksum);
+  if (looks_like_cbf(head)) return open_cbf(std::move(file), options);
   if (looks_like_edf(head)) return open_edf(std::move(file));
   if (options.raw_shape) return open_raw(std::move(file), options);
   throw input_error(parts.path, "the format is not recognised",

@@ -39,6 +39,9 @@ struct OpenOptions {
   std::uint64_t raw_offset = 0;  // bytes to skip at the start of the file
 
   bool verify_checksum = false;  // CBF Content-MD5; a mismatch throws kInput from read()
+
+  // Payloads may be mapped from their files: the caller asks payload.intact() when it is done with a frame.
+  bool map_payloads = false;
 };
 
 class FrameSource {

@@ -1,3 +1,4 @@
+#include <annulus/core/guarded_mapping.hpp>
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/input_file.hpp>
 
@@ -100,6 +101,15 @@ Bytes InputFile::read(std::uint64_t offset, std::uint64_t count) const {
     throw input_error(path_, "the file became shorter while it was read", "wait until it is written");
   }
   return std::move(buffer).freeze();
+}
+
+Bytes InputFile::map(std::uint64_t offset, std::uint64_t count) const {
+  // Below, a copy is as fast.
+  constexpr std::uint64_t kWorthMapping = 256 << 10;
+  if (memory_.empty() && count >= kWorthMapping && offset <= size_ && count <= size_ - offset) {
+    if (auto mapped = map_guarded(descriptor_, offset, count)) return *std::move(mapped);
+  }
+  return read(offset, count);
 }
 
 void InputFile::expect_read(std::uint64_t offset, std::uint64_t count) const {

@@ -1,7 +1,8 @@
 // A file to read from, unpacked if it is a gzip or bzip2 archive.
 //
-// Files are read, not mapped: a file that another process truncates while it is mapped kills the reader
-// with SIGBUS, and beamline files do change under their readers. A short read is an error with a message.
+// Files are read: one that another process truncates while it is mapped raises SIGBUS in its reader, and
+// beamline files do change under their readers. A short read is an error with a message. Only who can look
+// back when the work is done may map instead (core/guarded_mapping.hpp).
 #pragma once
 
 #include <annulus/core/bytes.hpp>
@@ -40,6 +41,9 @@ class InputFile {
   // `count` bytes at `offset`; throws kInput if the file is shorter.
   Bytes read(std::uint64_t offset, std::uint64_t count) const;
   Bytes read_all() const { return read(0, size_); }
+
+  // The same bytes without a copy where that is possible: whoever uses them asks for intact() afterwards.
+  Bytes map(std::uint64_t offset, std::uint64_t count) const;
 
   // Says that these bytes will be read soon, so that the system can fetch them meanwhile.
   void expect_read(std::uint64_t offset, std::uint64_t count) const;

@@ -101,6 +101,23 @@ TEST(CpuBackend, CanBeLoadedAgainAndLeftWithWorkInside) {
   // Destroyed with a batch not collected: must neither hang nor crash.
 }
 
+TEST(Backends, AFrameThatChangedWhileItWasReducedGetsAFault) {
+  const Scan scan(3);
+  for (const char* const name : {"cpu", "model"}) {
+    const auto backend = make_backend(name, {1});
+    backend->load(scan.plan);
+    std::vector<Frame> frames;
+    for (const auto& pixels : scan.pixels) frames.push_back(raw_frame(scan.shape, PixelType::kI32, pixels));
+    const auto owner = std::make_shared<const Bytes>(frames[1].payload);
+    frames[1].payload = Bytes(owner, owner->view(), [](const void*) { return false; });
+    backend->submit(frames);
+    const auto results = backend->collect();
+    EXPECT_TRUE(results[0].good() && results[2].good());
+    EXPECT_THAT(results[1].fault, ::testing::HasSubstr("changed"));
+    EXPECT_EQ(results[1].accumulators, Accumulators());
+  }
+}
+
 TEST(Backends, UnknownNameIsRefusedWithTheNamesThereAre) {
   try {
     make_backend("gpu");
