@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace annulus {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+
+// Compressed frames of a scan differ by a few percent. A buffer that is far too large would take memory that
+// others were promised.
+constexpr std::size_t with_slack(std::size_t capacity) { return capacity + capacity / 8; }
 
 struct FreeLarge {
   std::size_t capacity = 0;
@@ -30,12 +35,12 @@ struct BufferPool::State {
   std::vector<Memory> idle;  // the longest idle first
   Statistics statistics;
 
-  // The smallest that suffices; one far too large would be missing elsewhere.
+  // The smallest that suffices.
   Memory find(std::size_t wanted) {
     auto best = idle.end();
     for (auto it = idle.begin(); it != idle.end(); ++it) {
       const std::size_t capacity = capacity_of(*it);
-      const bool suits = capacity >= wanted && capacity <= 2 * wanted;
+      const bool suits = capacity >= wanted && capacity <= with_slack(wanted);
       if (suits && (best == idle.end() || capacity <= capacity_of(*best))) best = it;
     }
     if (best == idle.end()) return nullptr;
@@ -48,8 +53,7 @@ struct BufferPool::State {
   // What has to go so that the bound holds; freed by the caller, without the lock.
   std::vector<Memory> surplus() {
     auto end = idle.begin();
-    const std::size_t most = std::max(statistics.most_in_use, statistics.in_use);
-    while (end != idle.end() && statistics.in_use + statistics.idle > most) {
+    while (end != idle.end() && statistics.in_use + statistics.idle > statistics.most_in_use) {
       statistics.idle -= capacity_of(*end);
       ++end;
     }
@@ -74,11 +78,14 @@ std::size_t BufferPool::capacity_for(std::size_t size) {
   return size < kSmallest ? 0 : (size + kPage - 1) / kPage * kPage;
 }
 
+std::size_t BufferPool::most_for(std::size_t size) { return with_slack(capacity_for(size)); }
+
 std::shared_ptr<std::byte[]> BufferPool::take(std::size_t size) {
   if (size < kSmallest) return std::make_shared_for_overwrite<std::byte[]>(size);
   std::size_t capacity = capacity_for(size);
   std::vector<Memory> gone;
   Memory memory;
+  std::size_t most_before = 0;
   {
     const std::lock_guard lock(state_->mutex);
     memory = state_->find(capacity);
@@ -86,6 +93,7 @@ std::shared_ptr<std::byte[]> BufferPool::take(std::size_t size) {
     Statistics& statistics = state_->statistics;
     ++(memory ? statistics.reused : statistics.fresh);
     statistics.in_use += capacity;
+    most_before = std::exchange(statistics.most_in_use, std::max(statistics.most_in_use, statistics.in_use));
     gone = state_->surplus();
   }
   gone.clear();  // before more is asked of the system
@@ -94,14 +102,12 @@ std::shared_ptr<std::byte[]> BufferPool::take(std::size_t size) {
       memory = allocate(capacity);
     } catch (...) {
       const std::lock_guard lock(state_->mutex);
-      state_->statistics.in_use -= capacity;
+      Statistics& statistics = state_->statistics;
+      statistics.in_use -= capacity;
+      statistics.most_in_use = std::max(most_before, statistics.in_use);
+      gone = state_->surplus();
       throw;
     }
-  }
-  {
-    const std::lock_guard lock(state_->mutex);
-    Statistics& statistics = state_->statistics;
-    statistics.most_in_use = std::max(statistics.most_in_use, statistics.in_use);
   }
   return {memory.release(), [state = state_, capacity](std::byte* p) { state->give_back(p, capacity); }};
 }

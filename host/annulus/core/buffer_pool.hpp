@@ -17,8 +17,10 @@ class BufferPool {
   // Smaller ones are left to the ordinary allocator, and not counted.
   static constexpr std::size_t kSmallest = std::size_t{32} << 10;
 
-  // What a buffer for `size` bytes takes.
+  // What a buffer for `size` bytes takes when it is fresh, and at most: one that is used again may be larger,
+  // but not by much.
   static std::size_t capacity_for(std::size_t size);
+  static std::size_t most_for(std::size_t size);
 
   // Not initialised. Goes back with its last copy, whether the pool is still there or not. Throws
   // std::bad_alloc.

@@ -60,7 +60,7 @@ std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptio
 std::uint64_t frame_bytes(const SourceInfo& info) {
   const std::uint64_t bytes =
       info.bytes_to_read > 0 ? info.bytes_to_read : info.shape.size() * size_of(info.type);
-  return std::max<std::uint64_t>(bytes, BufferPool::capacity_for(bytes));
+  return std::max<std::uint64_t>(bytes, BufferPool::most_for(bytes));
 }
 
 Image<double> read_image(const std::string& url, const OpenOptions& options) {

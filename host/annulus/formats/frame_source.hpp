@@ -29,7 +29,7 @@ struct SourceInfo {
   std::uint64_t bytes_held = 0;  // the content of a gzip or bzip2 archive
 };
 
-// Bytes that a frame of this source takes until its last copy is gone.
+// Bytes that a frame of this source takes at most until its last copy is gone.
 std::uint64_t frame_bytes(const SourceInfo& info);
 
 struct OpenOptions {

@@ -26,25 +26,40 @@ TEST(BufferPool, GivesTheSameMemoryAgainWhenItsLastCopyIsGone) {
   EXPECT_EQ(pool.statistics().reused, 1u);
 }
 
-TEST(BufferPool, LargerBufferServesUpToTwiceTheSize) {
+TEST(BufferPool, BufferThatIsALittleTooLargeServesAndOneFarTooLargeDoesNot) {
   BufferPool pool;
   pool.take(4 * kMega);
   EXPECT_EQ(pool.statistics().idle, 4 * kMega);
-  const auto close = pool.take(4 * kMega - 5000);
+  pool.take(4 * kMega * 8 / 9);
   EXPECT_EQ(pool.statistics().reused, 1u);
-  const auto far = pool.take(kMega);
+  const auto smaller = pool.take(4 * kMega * 8 / 9 - 10000);
   EXPECT_EQ(pool.statistics().fresh, 2u);
+  EXPECT_LE(pool.statistics().in_use + pool.statistics().idle, 4 * kMega);
+}
+
+TEST(BufferPool, NoBufferTakesMoreThanWasSaid) {
+  BufferPool pool;
+  std::mt19937_64 random(8);
+  std::vector<std::shared_ptr<std::byte[]>> held;
+  for (int round = 0; round < 2000; ++round) {
+    if (held.size() > 5) held.erase(held.begin() + static_cast<std::ptrdiff_t>(random() % held.size()));
+    const std::size_t size = BufferPool::kSmallest + random() % (64 << 10), before = pool.statistics().in_use;
+    held.push_back(pool.take(size));
+    ASSERT_GE(pool.statistics().in_use - before, size);
+    ASSERT_LE(pool.statistics().in_use - before, BufferPool::most_for(size));
+  }
+  EXPECT_GT(pool.statistics().reused, 100u);
 }
 
 TEST(BufferPool, SmallestThatSufficesIsTaken) {
   BufferPool pool;
-  auto large = pool.take(6 * kMega), small = pool.take(4 * kMega), tiny = pool.take(2 * kMega);
+  auto large = pool.take(4 * kMega + 9000), small = pool.take(4 * kMega), tiny = pool.take(3 * kMega);
   const void* const place = small.get();
   small.reset();
   tiny.reset();
   large.reset();
   EXPECT_EQ(pool.take(4 * kMega).get(), place);
-  EXPECT_EQ(pool.take(3 * kMega).get(), place);
+  EXPECT_EQ(pool.take(4 * kMega - 9000).get(), place);
 }
 
 TEST(BufferPool, NeverHoldsMoreThanWasInUseAtOnce) {

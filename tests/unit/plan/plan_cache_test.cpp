@@ -275,7 +275,7 @@ TEST(PlanCache, ManyAtOnceAllGetTheRightPlan) {
   {
     std::vector<std::jthread> users;
     for (int user = 0; user < 8; ++user) {
-      users.emplace_back([&] {
+      users.emplace_back([&, user] {
         for (int round = 0; round < 20; ++round) {
           // Now and then somebody clears the folder under the others.
           if (user == 0 && round % 5 == 4) fs::remove(plan_file_in(folder.path(), input.key()));
