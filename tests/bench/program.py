@@ -24,8 +24,12 @@ class Program:
         self.path = options.annulus.resolve()
         self.options = options
 
-    def run(self, *args):
-        done = subprocess.run([self.path, *map(str, args)], capture_output=True, text=True, check=False)
+    def run(self, *args, processors=None):
+        def confine():
+            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:processors])
+
+        done = subprocess.run([self.path, *map(str, args)], capture_output=True, text=True, check=False,
+                              preexec_fn=confine if processors else None)
         if done.returncode != 0:
             raise SystemExit(f"compare_peers: error: annulus {args[0]}: {done.stderr.strip()}")
         return done.stdout
@@ -41,10 +45,13 @@ class Program:
         return ["-p", scan.poni, "-n", self.options.npt, "-u", UNIT, "--split", "bbox", "-P", 0.99]
 
     def integrate(self, scan, model, threads, output):
-        """Seconds a frame: of the scan, with opening and closing of files too, of the whole process; and of the plan."""
+        """Seconds a frame: of the scan, with opening and closing of files too, of the whole process; and of the plan.
+
+        As many processors as threads: readers and the writer have none of their own.
+        """
         start = time.perf_counter()
         summary = json.loads(self.run("integrate", *self.plan_arguments(scan), "--error-model", model, "--threads",
-                                      threads, "--json", "--overwrite", "-o", output, scan.poni.parent))
+                                      threads, "--json", "--overwrite", "-o", output, scan.poni.parent, processors=threads))
         process = time.perf_counter() - start
         frames, spent = summary["frames"], summary["seconds"]
         return {"scan": spent["scan"] / frames, "with files": (spent["total"] - spent["plan"]) / frames,
