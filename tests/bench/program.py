@@ -11,6 +11,15 @@ import h5py
 UNIT = "2th_deg"
 
 
+def peak_of(process):
+    """The most memory that a running process has had, in bytes; 0 if it has just ended."""
+    try:
+        lines = pathlib.Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return max((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), default=0)
+
+
 class Scan:
     def __init__(self, folder):
         self.poni = folder / "scan.poni"
@@ -87,11 +96,15 @@ class Program:
         process = subprocess.Popen([
             str(word) for word in (self.path, "integrate", *self.plan_arguments(scan), "--threads",
                                    self.options.threads, "-q", "--overwrite", "-o", output, f"@{folder}/list.txt")])
-        _, status, usage = os.wait4(process.pid, 0)
+        # Not from the usage that the system reports when it ends: that begins with the memory of this script.
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, peak_of(process.pid))
+            time.sleep(0.01)
         output.unlink(missing_ok=True)
-        if status != 0:
+        if process.returncode != 0:
             raise SystemExit(f"compare_peers: error: the run over {frames} frames failed")
-        return usage.ru_maxrss * 1024
+        return peak
 
     @staticmethod
     def stored(path, frames):
