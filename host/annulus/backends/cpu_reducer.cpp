@@ -14,8 +14,8 @@ static_assert(kBandPixels % kRowPixels == 0 && kRowPixels % 8 == 0);
 
 constexpr std::size_t kMostLanes = 16;
 
-// A vector that is filled to less than a fifth takes longer than its frames one by one.
-bool worth_a_vector(std::size_t frames, std::size_t lanes) { return 5 * frames > lanes; }
+// A vector of which only a quarter is filled takes longer than its frames one by one.
+bool worth_a_vector(std::size_t frames, std::size_t lanes) { return 4 * frames > lanes; }
 
 }  // namespace
 
@@ -62,27 +62,25 @@ std::vector<FrameResult> CpuReducer::reduce(const std::vector<Frame>& frames) {
 
 std::vector<CpuReducer::Group> CpuReducer::make_groups(std::size_t frames) {
   std::vector<Group> groups;
-  std::size_t vectors = 0;
-  std::size_t singles = 0;
+  std::map<const LaneKernels*, std::size_t> used;
   for (std::size_t first = 0; first < frames;) {
-    const std::size_t left = frames - first;
-    const bool vector = worth_a_vector(left, kernels_.lanes);
-    const std::size_t count = vector ? std::min(left, kernels_.lanes) : 1;
-    LaneSums& sums = vector ? kept(vector_sums_, vectors++, kernels_)
-                            : kept(single_sums_, singles++, single_lane_kernels(set_));
-    groups.push_back({&sums, first, count});
+    const LaneKernels& kernels = kernels_for(frames - first);
+    auto& made = sums_[&kernels];
+    const std::size_t index = used[&kernels]++;
+    if (index == made.size()) {
+      made.push_back(std::make_unique<LaneSums>(*plan_->plan, plan_->banded, kernels));
+    }
+    const std::size_t count = std::min(frames - first, kernels.lanes);
+    groups.push_back({made[index].get(), first, count});
     first += count;
   }
   return groups;
 }
 
-// Sums take memory in proportion to bins and lanes: they are made once and used for every batch.
-LaneSums& CpuReducer::kept(std::vector<std::unique_ptr<LaneSums>>& list, std::size_t index,
-                           const LaneKernels& kernels) {
-  if (index == list.size()) {
-    list.push_back(std::make_unique<LaneSums>(*plan_->plan, plan_->banded, kernels));
-  }
-  return *list[index];
+const LaneKernels& CpuReducer::kernels_for(std::size_t frames) const {
+  const LaneKernels& half = lane_kernels(set_ == InstructionSet::kAvx512 ? InstructionSet::kAvx2 : set_);
+  const LaneKernels& vector = frames <= half.lanes ? half : kernels_;
+  return worth_a_vector(frames, vector.lanes) ? vector : single_lane_kernels(set_);
 }
 
 void CpuReducer::decode_band(std::size_t band, const Group& group, std::vector<FrameResult>& results) {

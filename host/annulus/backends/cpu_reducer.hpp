@@ -6,6 +6,7 @@
 #include <annulus/cpu/band_decoder.hpp>
 #include <annulus/cpu/lane_sums.hpp>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -39,18 +40,18 @@ class CpuReducer final : public BatchReducer {
   };
 
   std::vector<Group> make_groups(std::size_t frames);
-  LaneSums& kept(std::vector<std::unique_ptr<LaneSums>>& list, std::size_t index, const LaneKernels& kernels);
+  const LaneKernels& kernels_for(std::size_t frames) const;
   void decode_band(std::size_t band, const Group& group, std::vector<FrameResult>& results);
   void fail(std::size_t frame, std::vector<FrameResult>& results);
 
   std::shared_ptr<const CpuPlan> plan_;
   const InstructionSet set_;
   const LaneKernels& kernels_;
-  std::vector<std::unique_ptr<LaneSums>> vector_sums_;
-  std::vector<std::unique_ptr<LaneSums>> single_sums_;  // of frames that share no vector
-  std::vector<std::optional<BandDecoder>> decoders_;    // by frame; none where there is a fault
-  std::vector<std::int32_t> rows_;                      // a few pixels of each lane, as decoded
-  std::vector<std::int32_t> values_;                    // of a band, lanes side by side
+  // Take memory in proportion to bins and lanes: made once and used for every batch.
+  std::map<const LaneKernels*, std::vector<std::unique_ptr<LaneSums>>> sums_;
+  std::vector<std::optional<BandDecoder>> decoders_;  // by frame; none where there is a fault
+  std::vector<std::int32_t> rows_;                    // a few pixels of each lane, as decoded
+  std::vector<std::int32_t> values_;                  // of a band, lanes side by side
 };
 
 }  // namespace annulus
