@@ -97,6 +97,23 @@ TEST(BandedPlan, HoldsTheMatrixOfThePlan) {
   EXPECT_GT(wide, 100u);
 }
 
+TEST(BandedPlan, TakesBinsThatAreNoNeighboursOneByOne) {
+  Plan plan;
+  plan.shape = Shape{1, 1};
+  plan.axis.resize(8);
+  plan.weight_bits = 10;
+  plan.matrix.first = std::vector<std::uint32_t>{0, 2};
+  plan.matrix.bin = std::vector<std::uint32_t>{2, 5};
+  plan.matrix.weight = std::vector<std::uint32_t>{1000, 24};
+  const BandedPlan banded = make_banded_plan(plan, 1);
+  EXPECT_TRUE(banded.twos.empty());
+  ASSERT_EQ(banded.wides.size(), 2u);
+  EXPECT_EQ(banded.wides[0].bin, 2u);
+  EXPECT_EQ(banded.wides[1].bin, 5u);
+  EXPECT_EQ(banded.wides[0].weight, 1000u);
+  EXPECT_EQ(banded.wides[1].weight, 24u);
+}
+
 TEST(BandedPlan, PixelsOfASegmentFollowEachOtherInBins) {
   const Shape shape{100, 100};
   IntegrationOptions options;
