@@ -69,7 +69,7 @@ inline void integrate_single(const BandView& band, const std::int32_t* values, c
 }
 
 inline void copy_row(const std::int32_t* rows, std::size_t, std::size_t count, std::int32_t* values) {
-  __builtin_memcpy(values, rows, count * sizeof(*rows));
+  for (std::size_t pixel = 0; pixel < count; ++pixel) values[pixel] = rows[pixel];
 }
 
 inline void find_single_extremes(const std::int32_t* values, std::size_t begin, std::size_t end,
