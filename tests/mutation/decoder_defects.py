@@ -107,8 +107,7 @@ DEFECTS = [
      "the last vector of a frame is not sent"),
     ("compact_pixels.hpp", "vector = sent; vector < groups;", "vector = sent; vector <= groups;",
      "a frame sends one vector too many"),
-    ("compact_pixels.hpp", "    CompactState<kWidth> state;\n    uint32_t sent",
-     "    static CompactState<kWidth> state;\n    uint32_t sent",
+    ("compact_pixels.hpp", "    CompactState<kWidth> state;\n", "    static CompactState<kWidth> state;\n",
      "counts and faults pass to the next frame"),
     # unpack_pixels
     ("unpack_pixels.hpp", "uint64_t{pixels} << shift", "uint64_t{pixels << shift}",
