@@ -10,16 +10,15 @@
 #include <hls_stream.h>
 
 #include "close_gaps.hpp"
-#include "streams.hpp"
+#include "pack_vectors.hpp"
 
 namespace kernels {
 
 template <int kWidth>
 struct CompactState {
-  int32_t held[kWidth];  // the vector that is being filled
-  uint32_t fill = 0;     // its pixels
-  uint32_t pixel = 0;    // codes so far: pixels, as long as there is no fault
-  uint32_t byte = 0;     // of the payload, before this word
+  PackState<kWidth> vector;
+  uint32_t pixel = 0;  // codes so far: pixels, as long as there is no fault
+  uint32_t byte = 0;   // of the payload, before this word
   bool faulty = false;
   Report report = {kGood, 0, 0};
 };
@@ -75,30 +74,6 @@ inline uint32_t accept_codes(CompactState<kWidth>& state, const Values<kBytes>& 
   return accepted;
 }
 
-// Adds `count` values to the vector; true if `full` now holds kWidth of them. `flush`: fill up with zeros.
-template <int kBytes, int kWidth>
-inline bool pack(CompactState<kWidth>& state, const int32_t (&value)[kBytes], uint32_t count, bool flush,
-                 Pixels<kWidth>& full) {
-#pragma HLS INLINE
-  int32_t both[2 * kWidth];
-#pragma HLS ARRAY_PARTITION variable = both complete dim = 1
-join:
-  for (uint32_t i = 0; i < 2 * kWidth; ++i) {
-#pragma HLS UNROLL
-    const uint32_t from = i - state.fill;
-    both[i] = i < state.fill ? state.held[i % kWidth] : from < count ? value[from % kBytes] : 0;
-  }
-  const bool complete = flush || state.fill + count >= kWidth;
-split:
-  for (int i = 0; i < kWidth; ++i) {
-#pragma HLS UNROLL
-    full.value[i] = both[i];
-    state.held[i] = complete ? both[i + kWidth] : both[i];
-  }
-  state.fill = flush ? 0 : (state.fill + count) % kWidth;
-  return complete;
-}
-
 template <int kBytes, int kWidth>
 void compact_pixels(hls::stream<Values<kBytes>>& values, uint32_t frame_count, uint32_t pixels,
                     hls::stream<Pixels<kWidth>>& vectors, hls::stream<Report>& reports) {
@@ -107,7 +82,7 @@ void compact_pixels(hls::stream<Values<kBytes>>& values, uint32_t frame_count, u
 each_frame:
   for (uint32_t frame = 0; frame < frame_count; ++frame) {
     CompactState<kWidth> state;
-#pragma HLS ARRAY_PARTITION variable = state.held complete dim = 1
+#pragma HLS ARRAY_PARTITION variable = state.vector.held complete dim = 1
     uint32_t sent = 0;
     bool last = false;
   each_word:
@@ -118,7 +93,7 @@ each_frame:
       const uint32_t accepted = accept_codes(state, word, pixels);
       close_gaps(word.value, accepted);
       Pixels<kWidth> full;
-      if (pack(state, word.value, count_ones<kBytes>(accepted), false, full)) {
+      if (pack(state.vector, word.value, count_ones<kBytes>(accepted), false, full)) {
         vectors.write(full);
         ++sent;
       }
@@ -129,7 +104,7 @@ each_frame:
 #pragma HLS PIPELINE II = 1
       const int32_t nothing[kBytes] = {};
       Pixels<kWidth> full;
-      pack(state, nothing, 0, true, full);
+      pack(state.vector, nothing, 0, true, full);
       vectors.write(full);
     }
     reports.write(state.report);

@@ -34,6 +34,17 @@ constexpr int kEntriesAPort = kLanes / kTablePorts;
 // The longest code of byte offset has 15 bytes, so a word must be followed by 14 more to be understood.
 constexpr int kLongestCode = 15;
 
+// Bitshuffle-LZ4: blocks of a frame are independent, and this many are decoded at once. 16 pixels of 4 bytes
+// a clock need five engines in all frames that were measured (docs/kernels.md); one is for denser ones.
+constexpr int kLz4Engines = 6;
+constexpr int kBlockBytes =
+    8192;                       // of the largest block, decoded: what a block is unless a file says otherwise
+constexpr int kCopyBytes = 16;  // decoded bytes a clock and engine
+
+// An engine keeps its last bytes in registers: those that its memory may not have yet, and short patterns.
+constexpr int kCopyWindow = 64;
+constexpr int kCopyRows = kBlockBytes / kCopyBytes / 2;  // of the two banks of a block's memory
+
 constexpr int kMaxWeightBits = 23;    // a weight is at most 2^23
 constexpr int kMaxVarianceBits = 31;  // a squared weight is at most 2^31
 
@@ -48,6 +59,7 @@ static_assert(is_power_of_two(kLanes) && kLanes % kTablePorts == 0,
 static_assert(is_power_of_two(kWordBytes) && kWordBytes <= kLanes,
               "a word never holds more pixels than lanes");
 static_assert(kBeatBytes % kWordBytes == 0, "a beat is a whole number of words");
+static_assert(kWordBytes == 16 && kCopyBytes == 16, "a token, 13 literals and an offset are one word");
 
 // Which build a kernel is; it stands in the header of every result, and the host demands its own.
 constexpr uint64_t kBuildWord = (uint64_t{0xA22} << 48) | (uint64_t{kInterfaceVersion} << 32) |

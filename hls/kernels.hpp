@@ -28,4 +28,15 @@ void reduce_raw(const kernels::FrameDescriptor* descriptors, const kernels::Beat
                 uint32_t frame_count, uint32_t pixels, uint32_t bins, uint32_t beats, uint32_t weight_bits,
                 uint32_t variance_bits, int64_t lowest, int64_t highest, int64_t dummy_lowest,
                 int64_t dummy_highest, uint32_t pixel_shift, uint32_t is_signed);
+
+// Payloads in bitshuffle-LZ4 (a chunk of HDF5 filter 32008): pixels as of reduce_raw, blocks up to
+// kBlockBytes.
+void reduce_bslz4(const kernels::FrameDescriptor* descriptors, const kernels::Beat* frames,
+                  const kernels::TableSlice* table0, const kernels::TableSlice* table1,
+                  const kernels::TableSlice* table2, const kernels::TableSlice* table3,
+                  const kernels::Correction* corrections, kernels::SumBeat* results,
+                  kernels::SumBeat* missing, uint32_t frame_count, uint32_t pixels, uint32_t bins,
+                  uint32_t beats, uint32_t weight_bits, uint32_t variance_bits, int64_t lowest,
+                  int64_t highest, int64_t dummy_lowest, int64_t dummy_highest, uint32_t pixel_shift,
+                  uint32_t is_signed);
 }

@@ -53,18 +53,27 @@ struct SumBeat {
 
 enum Status : uint32_t {
   kGood = 0,
-  kTruncated = 1,        // the bytes end inside a code
+  kTruncated = 1,        // the bytes end inside a code; inside a chunk's header, block or left-over pixels
   kTooFewPixels = 2,     // the bytes end after a code, before the last pixel
   kTooManyPixels = 3,    // a further code follows the last pixel
   kTrailingBytes = 4,    // bytes that are no code follow the last pixel
   kValueOutOfRange = 5,  // a pixel leaves int32
+  // Of chunks of bitshuffle-LZ4:
+  kWrongChunkSize = 6,    // the header says another number of bytes than the frame has
+  kBlockUnsupported = 7,  // blocks that are no multiple of 8 pixels, or larger than kBlockBytes
+  kBlockPastEnd = 8,      // the length of a block reaches beyond the chunk
+  kBlockCutShort = 9,     // a block's bytes end inside a sequence, or before the block is full
+  kLiteralsPastEnd = 10,  // literals reach beyond the block
+  kMatchPastEnd = 11,     // a match reaches into the last bytes of a block, which are literals
+  kWrongOffset = 12,      // a match points before its block, or to itself
+  kBlockSurplus = 13,     // bytes follow when the block is full
 };
 
 // Places in a header. The sums of a frame whose status is not kGood mean nothing.
 enum HeaderField : uint32_t {
   kHeaderBuild = 0,    // kBuildWord
   kHeaderStatus = 1,   // Status
-  kHeaderByte = 2,     // where the fault is: the start of the faulty code, or the end of the payload
+  kHeaderByte = 2,     // where the fault is: the start of the faulty code or block, or the end of the payload
   kHeaderPixel = 3,    // the good pixels before it
   kHeaderInvalid = 4,  // pixels with weights that were not accepted
 };

@@ -34,6 +34,7 @@ class stream : private annulus_sim::StreamState {
 
   // What the STREAM pragma becomes in the copy that is compiled here.
   using StreamState::set_depth;
+  using StreamState::set_name;
   using StreamState::traffic;
 
  private:

@@ -91,6 +91,7 @@ class StreamState {
   ~StreamState();
 
   void set_depth(std::size_t depth);
+  void set_name(const std::string& name) { traffic_.name = name; }
   StreamTraffic traffic() const { return traffic_; }
 
  protected:
@@ -132,6 +133,20 @@ class StreamState {
 
 // Where a PIPELINE pragma stands: one more iteration of the running stage.
 void count_iteration();
+
+// Where a STREAM pragma stands: of a stream, or of an array of streams, which get the names name[0], name[1]
+// and so on.
+template <typename Stream>
+void declare(Stream& stream, const char*, std::size_t depth) {
+  stream.set_depth(depth);
+}
+template <typename Stream, std::size_t kCount>
+void declare(Stream (&streams)[kCount], const char* name, std::size_t depth) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    streams[i].set_name(std::string(name) + "[" + std::to_string(i) + "]");
+    streams[i].set_depth(depth);
+  }
+}
 
 // Around the call of a stage, and at the end of a top.
 void stage(const char* name, std::function<void()> body);

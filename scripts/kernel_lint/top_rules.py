@@ -2,10 +2,12 @@
 
 import re
 
+from .code_rules import is_constant
 from .directives import form_of
+from .loop_rules import counters_of, has
 from .program import STREAM_TYPE
 from .rules import rule
-from .tree import CONSTANT
+from .tree import CONSTANT, LOOPS
 
 WIDEST = 64  # bytes of a port: 512 bits, what a channel of memory transfers at once
 LONGEST_BURST, BURST_BYTES = 256, 4096  # of AXI4
@@ -36,6 +38,12 @@ def stages(top):
     """The calls of a top, in order: (line, name of the stage, texts of the arguments)."""
     return [(node.line, node.name, [argument.text for argument in node.children[1:]])
             for node in statements(top) if node.kind == "CALL_EXPR"]
+
+
+def elements_of(name, node):
+    """A stream's own name, or those of an array's streams."""
+    kind_of = node.type
+    return [f"{name}[{i}]" for i in range(kind_of.element_count)] if kind_of.kind.name == "CONSTANTARRAY" else [name]
 
 
 def is_pointer(parameter):
@@ -79,7 +87,7 @@ def faults_of_call(node, program):
         if function.is_inlined:
             yield node.line, f"{node.name} is INLINE, so it would not be a process of the dataflow"
     for argument in node.children[1:]:
-        if not re.fullmatch(r"\w+", argument.text):
+        if not re.fullmatch(r"\w+(\[\d+\])?", argument.text):
             yield argument.line, f"{argument.text}: a top passes names and numbers only; compute in the stage"
 
 
@@ -184,7 +192,8 @@ def fault_of_element(kind_of):
 def stream_element(unit, program):
     for top in tops_of(unit, program):
         for node in streams(top).values():
-            fault = fault_of_element(node.type.get_template_argument_type(0))
+            kind_of = node.type.element_type.get_canonical() if len(elements_of("", node)) > 1 else node.type
+            fault = fault_of_element(kind_of.get_template_argument_type(0))
             if fault:
                 yield node.line, f"{node.name}: {fault}"
 
@@ -210,11 +219,11 @@ def depth_reason(unit, program):
             yield node.line, f"{node.name}: a comment beside it says why the FIFO is so deep"
 
 
-@rule("stream-name", "a stream bears its variable's name, by which a simulation names it")
+@rule("stream-name", "a stream bears its variable's name, by which a simulation names it; those of an array have none")
 def stream_name(unit, program):
     for top in tops_of(unit, program):
         for name, node in streams(top).items():
-            if unit.text[node.start:node.end].rstrip()[-len(name) - 4:] != f'("{name}")':
+            if len(elements_of(name, node)) == 1 and unit.text[node.start:node.end].rstrip()[-len(name) - 4:] != f'("{name}")':
                 yield node.line, f'{name}: declare it as {name}("{name}")'
 
 
@@ -222,18 +231,36 @@ def stream_name(unit, program):
 def stream_ends(unit, program):
     for top in tops_of(unit, program):
         for name, node in streams(top).items():
-            ends = {"read": [], "write": []}
-            for position, (_, stage, arguments) in enumerate(stages(top)):
-                for index, argument in enumerate(arguments):
-                    if argument == name:
-                        for use in program.uses_of_stream(stage, index) & set(ends):
-                            ends[use].append((position, stage))
-            for use, found in ends.items():
-                if len(found) != 1:
-                    names = ", ".join(stage for _, stage in found) or "none"
-                    yield node.line, f"{name}: {len(found)} stages {use} it ({names}); exactly one does"
-            if len(ends["read"]) == len(ends["write"]) == 1 and ends["read"][0][0] <= ends["write"][0][0]:
-                yield node.line, f"{name} is read before it is written: stages are called in the order of the data"
+            for element in elements_of(name, node):
+                yield from faults_of_ends(top, program, name, element, node.line)
+
+
+def faults_of_ends(top, program, name, element, line):
+    """`element`: the stream itself, or one of the array `name`, which a stage may also take whole."""
+    ends = {"read": [], "write": []}
+    for position, (_, stage, arguments) in enumerate(stages(top)):
+        for index, argument in enumerate(arguments):
+            if argument in (name, element):
+                for use in program.uses_of_stream(stage, index) & set(ends):
+                    ends[use].append((position, stage))
+    for use, found in ends.items():
+        if len(found) != 1:
+            names = ", ".join(stage for _, stage in found) or "none"
+            yield line, f"{element}: {len(found)} stages {use} it ({names}); exactly one does"
+    if len(ends["read"]) == len(ends["write"]) == 1 and ends["read"][0][0] <= ends["write"][0][0]:
+        yield line, f"{element} is read before it is written: stages are called in the order of the data"
+
+
+@rule("stream-index", "of an array of streams one is chosen by the counter of an unrolled loop: a FIFO has fixed ends")
+def stream_index(unit, program):
+    for function in program.functions_of(unit):
+        arrays = {node.name for node in function.parameters if STREAM_TYPE.search(node.text) and "[" in node.text}
+        for node in function.node.body.find("ARRAY_SUBSCRIPT_EXPR"):
+            if len(node.children) == 2 and node.children[0].text in arrays:
+                counters = {counter.name for loop in node.ancestors() if loop.kind in LOOPS and has(loop, "UNROLL", unit)
+                            for counter in counters_of(loop)}
+                if not is_constant(node.children[1], program, counters):
+                    yield node.line, f"{node.text}: compare with the counter of an unrolled loop over the streams"
 
 
 @rule("stream-use", "stages use streams by blocking read() and write() only, and only as arguments by reference")

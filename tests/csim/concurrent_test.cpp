@@ -1,4 +1,6 @@
 // Whole kernels with a thread a stage and FIFOs as deep as declared: what the hardware's dataflow does.
+#include <annulus/device/pack_frames.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,8 +27,10 @@ Scan make_scan(std::size_t count, Codec codec, std::uint64_t seed) {
   Scan scan{random_plan(shape, random), {}, {}};
   for (std::size_t i = 0; i < count; ++i) {
     const auto pixels = random_pixels(random, PixelType::kI32, scan.plan.pixels());
-    scan.frames.push_back(codec == Codec::kByteOffset ? byte_offset_frame(shape.shape, pixels)
-                                                      : raw_frame(shape.shape, PixelType::kI32, pixels));
+    const Frame raw = raw_frame(shape.shape, PixelType::kI32, pixels);
+    scan.frames.push_back(codec == Codec::kByteOffset      ? byte_offset_frame(shape.shape, pixels)
+                          : codec == Codec::kBitshuffleLz4 ? block_frame(raw, codec, 256)
+                                                           : raw);
     scan.expected.push_back(reduce_naively(scan.plan, pixels, 0));
     if (i % 7 != 3) continue;
     Frame& damaged = scan.frames.back();
@@ -46,7 +50,7 @@ void expect_scan(const Scan& scan, annulus_sim::Launch& launch) {
 }
 
 TEST(ConcurrentKernel, HundredFramesAtTheDeclaredDepths) {
-  for (const Codec codec : {Codec::kByteOffset, Codec::kRaw}) {
+  for (const Codec codec : kKernelCodecs) {
     const Scan scan = make_scan(100, codec, 1);
     annulus_sim::Launch launch(annulus_sim::Mode::kConcurrent);
     expect_scan(scan, launch);
@@ -61,7 +65,7 @@ TEST(ConcurrentKernel, HundredFramesAtTheDeclaredDepths) {
 }
 
 TEST(ConcurrentKernel, NoFifoIsDeepBecauseItMustBe) {
-  for (const Codec codec : {Codec::kByteOffset, Codec::kRaw}) {
+  for (const Codec codec : kKernelCodecs) {
     const Scan scan = make_scan(12, codec, 2);
     annulus_sim::Launch launch(annulus_sim::Mode::kConcurrent);
     launch.force_depth(1);
@@ -70,20 +74,25 @@ TEST(ConcurrentKernel, NoFifoIsDeepBecauseItMustBe) {
 }
 
 TEST(ConcurrentKernel, IterationsDoNotDependOnTheMode) {
-  const Scan scan = make_scan(10, Codec::kByteOffset, 3);
-  std::vector<std::uint64_t> iterations[2];
-  for (const auto mode : {annulus_sim::Mode::kSequential, annulus_sim::Mode::kConcurrent}) {
-    annulus_sim::Launch launch(mode);
-    expect_scan(scan, launch);
-    for (const auto& stage : launch.report().stages)
-      iterations[static_cast<int>(mode)].push_back(stage.iterations);
+  for (const Codec codec : {Codec::kByteOffset, Codec::kBitshuffleLz4}) {
+    const Scan scan = make_scan(10, codec, 3);
+    std::vector<std::uint64_t> iterations[2];
+    for (const auto mode : {annulus_sim::Mode::kSequential, annulus_sim::Mode::kConcurrent}) {
+      annulus_sim::Launch launch(mode);
+      expect_scan(scan, launch);
+      for (const auto& stage : launch.report().stages)
+        iterations[static_cast<int>(mode)].push_back(stage.iterations);
+    }
+    EXPECT_EQ(iterations[0], iterations[1]);
   }
-  EXPECT_EQ(iterations[0], iterations[1]);
 }
 
 TEST(ConcurrentKernel, AFifoWithoutRoomIsADeadlockThatIsNamed) {
-  const Scan scan = make_scan(3, Codec::kByteOffset, 4);
-  for (const char* fifo : {"windows", "vectors", "table", "rows", "invalid_counts"}) {
+  const Scan bytes = make_scan(3, Codec::kByteOffset, 4);
+  const Scan blocks = make_scan(3, Codec::kBitshuffleLz4, 4);
+  for (const char* fifo :
+       {"windows", "vectors", "table", "rows", "invalid_counts", "words[2]", "sequences[0]", "planes[5]"}) {
+    const Scan& scan = std::string(fifo).back() == ']' ? blocks : bytes;
     annulus_sim::Launch launch(annulus_sim::Mode::kConcurrent);
     launch.force_depth(fifo, 0);
     try {

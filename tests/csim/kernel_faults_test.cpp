@@ -140,6 +140,70 @@ TEST(KernelFaults, RawFramesOfTheWrongSizeAreNamedAndTheNextFrameIsRight) {
   }
 }
 
+TEST(KernelFaults, DamagedBlocksAreNamedAndTheNextFrameIsRight) {
+  std::mt19937_64 random(4);
+  for (const PixelType type : {PixelType::kU16, PixelType::kU32, PixelType::kI32}) {
+    PlanShape shape;
+    shape.type = type;
+    shape.shape = {60, 101};
+    const Plan plan = random_plan(shape, random);
+    const auto pixels = random_pixels(random, type, plan.pixels());
+    const Frame good = block_frame(raw_frame(plan.shape, type, pixels));
+    const Accumulators expected = reduce_naively(plan, pixels, 0);
+    const auto changed = [&](std::size_t at, int value) {
+      std::vector<std::byte> bytes = bytes_of(good);
+      bytes[at] = static_cast<std::byte>(value);
+      return with_bytes(good, bytes);
+    };
+    const auto resized = [&](std::size_t size) {
+      std::vector<std::byte> bytes = bytes_of(good);
+      bytes.resize(size);
+      return with_bytes(good, bytes);
+    };
+    const std::size_t size = good.payload.size();
+    const std::vector<std::pair<Frame, const char*>> damages = {
+        {resized(0), "0 bytes, fewer than the 12 of a header"},
+        {resized(11), "11 bytes, fewer"},
+        {changed(0, 1), "its header at byte 0 says 72057594037"},
+        {changed(11, 3), "its header at byte 8 says blocks of"},
+        {resized(12), "block 0 at byte 12 of 12: truncated, 0 of 4 bytes are there"},
+        {changed(12, 0x7F), "block 0 at byte 12 of "},
+        {resized(size / 2), ": its length is "},
+        {changed(16, 0), "corrupt, it does not decode to 8192 bytes"},
+        {resized(size - 1), "truncated, "},
+        {resized(size + 3), "3 bytes are left at byte "}};
+    std::vector<Frame> frames = {good};
+    for (const auto& damage : damages) {
+      frames.push_back(damage.first);
+      frames.push_back(good);
+    }
+    const auto results = launch_frames(plan, frames);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (i % 2 == 1) {
+        EXPECT_THAT(results[i].fault, HasSubstr(damages[i / 2].second));
+        continue;
+      }
+      EXPECT_EQ(results[i].fault, "");
+      EXPECT_EQ(results[i].accumulators, expected) << i;
+    }
+  }
+}
+
+TEST(KernelFaults, AMatchThatPointsToItselfIsRefusedThoughTheLibraryTakesIt) {
+  const Shape shape{8, 8};
+  const Plan plan = single_bin_plan(shape, 3, std::vector<std::uint32_t>(shape.size(), 1));
+  std::vector<std::byte> bytes;
+  for (const int byte : {0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 12, 0x1F, 7, 0, 0, 255 - 24}) {
+    bytes.push_back(static_cast<std::byte>(byte));
+  }
+  for (const int byte : {0x50, 0, 0, 0, 0, 0}) bytes.push_back(static_cast<std::byte>(byte));
+  bytes[15] = static_cast<std::byte>(bytes.size() - 16);
+  const Frame frame =
+      with_bytes(block_frame(raw_frame(shape, PixelType::kI32, std::vector<std::int64_t>(64, 1))), bytes);
+  EXPECT_EQ(launch_frames(plan, {frame})[0].fault,
+            "block 0 at byte 12 of 27: corrupt, it does not decode to 256 bytes");
+}
+
 TEST(KernelFaults, ResultsOfAnotherBuildAreRefused) {
   std::mt19937_64 random(3);
   const Plan plan = random_plan({}, random);

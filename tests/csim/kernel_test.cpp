@@ -33,8 +33,12 @@ void expect_definition(const Plan& plan, std::size_t count, std::mt19937_64& ran
 }
 
 void expect_definition(const Plan& plan, std::size_t count, std::mt19937_64& random) {
+  std::mt19937_64 again = random;  // the same pixels
   expect_definition(plan, count, random,
                     [&](const auto& pixels) { return raw_frame(plan.shape, plan.pixel_type, pixels); });
+  expect_definition(plan, count, again, [&](const auto& pixels) {
+    return block_frame(raw_frame(plan.shape, plan.pixel_type, pixels));
+  });
   if (plan.pixel_type != PixelType::kI32) return;
   expect_definition(plan, count, random,
                     [&](const auto& pixels) { return byte_offset_frame(plan.shape, pixels); });
@@ -68,7 +72,7 @@ TEST(Kernel, EqualsTheDefinitionFromOneBinToTheMaximum) {
   }
 }
 
-TEST(Kernel, TakesRawPixelsOfEveryType) {
+TEST(Kernel, TakesPixelsOfEveryTypePlainAndInBlocks) {
   std::mt19937_64 random(3);
   for (const PixelType type : kTypes) {
     SCOPED_TRACE(name_of(type));

@@ -1,4 +1,4 @@
-// What the testbenches of both kernels share: a small plan, its memory layout, and the sums by naive
+// What the testbenches of all kernels share: a small plan, its memory layout, and the sums by naive
 // arithmetic.
 //
 // Plain C++14 against hls/ alone, so that the vendor's compiler runs the same file in its C simulation and

@@ -21,6 +21,10 @@ BEAT = "    Beat beat = {};\n"
 COPY = "copy:\n  for (uint32_t i = 0; i < kSize; ++i) {\n#pragma HLS UNROLL\n"
 CUT_WINDOW = "uint32_t bytes_left) {\n#pragma HLS INLINE\n"
 TOP = 'extern "C" void reduce_raw('
+BSLZ4 = "reduce_bslz4.cpp"
+WORDS = "  hls::stream<BlockWord> words[kLz4Engines];\n"
+WORDS_DEPTH = "#pragma HLS STREAM variable = words depth = kBlockWordsDepth\n"
+FIND_3 = "  find_sequences(words[3], sequences[3]);\n"
 
 
 def pragma(rule, new, old=PIPELINE, file="split_windows.hpp", at=""):
@@ -110,6 +114,13 @@ TOP_DEFECTS = [
          'invalid_counts("invalid_counts")', RAW),
     Case("stream-ends", "list_rejected.hpp", "    shares.write({{}, 0, true});",
          "    shares.write({{}, 0, true});\n    shares.read();", '  hls::stream<Rejected> shares("', RAW),
+    Case("stream-depth", BSLZ4, WORDS_DEPTH, "", WORDS),
+    Case("stream-element", BSLZ4, DATAFLOW, DATAFLOW + "  hls::stream<ParseState> states[2];\n", "states[2]"),
+    Case("stream-ends", BSLZ4, FIND_3, "", WORDS),
+    Case("stream-ends", BSLZ4, FIND_3, FIND_3.replace("words[3]", "words[2]"), WORDS),
+    Case("stream-ends", BSLZ4, "pixel_shift, words);", "pixel_shift, words[0]);", WORDS),
+    Case("stream-index", "deal_blocks.hpp", "    if (i == engine) words[i].write(word);", "    words[engine].write(word);"),
+    Case("top-content", BSLZ4, FIND_3, FIND_3.replace("words[3]", "words[bins]")),
     Case("stream-use", "find_codes.hpp", "      const Window<kBytes> window = windows.read();",
          "      if (windows.empty()) continue;\n      const Window<kBytes> window = windows.read();"),
     Case("clang", "split_windows.hpp", "const uint32_t bytes = sizes.read();",

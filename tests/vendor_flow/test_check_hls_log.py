@@ -177,7 +177,7 @@ def test_only_loops_of_called_stages_are_wanted(tmp_path):
     assert {rule for _, _, rule in check("synth", renamed)} == {"loop not pipelined"}
 
 
-@pytest.mark.parametrize("kernel", ["reduce_byte_offset", "reduce_raw"])
+@pytest.mark.parametrize("kernel", ["reduce_bslz4", "reduce_byte_offset", "reduce_raw"])
 def test_the_loops_of_the_real_kernels_are_wanted(kernel):
     top = PROJECT / "hls" / f"{kernel}.cpp"
     wanted = MODULE.pipelined_loops(top)

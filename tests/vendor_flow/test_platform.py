@@ -15,9 +15,10 @@ import pytest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 CARDS = sorted(path.parent for path in PROJECT.glob("platform/u*/card.json"))
-KERNELS = ["reduce_byte_offset", "reduce_raw"]
+KERNELS = ["reduce_bslz4", "reduce_byte_offset", "reduce_raw"]
 
 BYTES_A_CLOCK = {
+    "reduce_bslz4": {"frames": 16, "table0": 32, "table1": 32, "table2": 32, "table3": 32},
     "reduce_byte_offset": {"frames": 16, "table0": 32, "table1": 32, "table2": 32, "table3": 32},
     "reduce_raw": {"frames": 32, "table0": 32, "table1": 32, "table2": 32, "table3": 32},
 }

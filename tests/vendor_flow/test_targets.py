@@ -13,7 +13,7 @@ import pytest
 FOLDER = pathlib.Path(__file__).resolve().parent
 PROJECT = FOLDER.parents[1]
 LOGS = FOLDER / "logs"
-KERNELS = ["reduce_byte_offset", "reduce_raw"]
+KERNELS = ["reduce_bslz4", "reduce_byte_offset", "reduce_raw"]
 CARDS = sorted(path.parent.name for path in PROJECT.glob("platform/u*/card.json"))
 
 TINY_PROJECT = f"""cmake_minimum_required(VERSION 3.25)
