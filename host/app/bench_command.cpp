@@ -1,3 +1,5 @@
+#include <annulus/bench/candidates.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -102,7 +104,8 @@ Command add_bench(CLI::App& program) {
   add_comma_list(*command, "--instruction-set", options.instruction_sets, "Default: all that the machine has")
       ->group(group);
   add_comma_list(*command, "--error-model", options.error_models, "Default: no,poisson")->group(group);
-  add_comma_list(*command, "--codec", options.codecs, "To decode: byte_offset,uint8,uint16,uint32,int32")
+  add_comma_list(*command, "--codec", options.codecs,
+                 fmt::format("To decode: {}", fmt::join(codec_names(), ",")))
       ->group(group);
   add_comma_list(*command, "--detectors", options.detectors, "For speed against size")->group(group);
   add_comma_list(*command, "--bins", options.bins, "For speed against bins")->group(group);

@@ -34,7 +34,7 @@ inline std::string parse_item(const std::string& flag, std::string_view text, st
 inline InstructionSet parse_item(const std::string& flag, std::string_view text, InstructionSet*) {
   if (const auto set = instruction_set_from_name(text)) return *set;
   throw Error(ErrorKind::kUsage, flag, fmt::format("'{}' is not known", text),
-              "generic, avx2 or avx512, with commas between them");
+              "generic, avx2, avx512 or neon, with commas between them");
 }
 
 inline ErrorModel parse_item(const std::string& flag, std::string_view text, ErrorModel*) {

@@ -55,6 +55,13 @@ std::string to_text(const CycleReport& report, const Card& card, const Predictio
   text += fmt::format("\nbytes a clock: {:.1f} of the table, {:.1f} of frames, {:.1f} over all ports\n\n",
                       bytes.table, bytes.frames, bytes.all_ports);
 
+  if (report.engines) {
+    text += fmt::format(
+        "decoded bytes an iteration: {:.2f} of an engine; {} engines of {} feed {:.0f} bytes a clock\n\n",
+        report.engines->bytes_an_iteration, report.engines->needed(), report.engines->engines,
+        report.engines->lane_bytes);
+  }
+
   const RateLimit& limit = prediction.limit();
   for (const RateLimit& each : prediction.limits) {
     text += fmt::format("{:<8}{:>12.1f} frames/s: {}\n", each.name, each.frames_per_second, each.reason);
@@ -93,6 +100,12 @@ nlohmann::ordered_json to_json(const CycleReport& report, const Card& card, cons
   const BytesAClock bytes = bytes_a_clock(report);
   json["bytes_per_clock"] = {
       {"table", bytes.table}, {"frames", bytes.frames}, {"all_ports", bytes.all_ports}};
+  if (report.engines) {
+    json["engines"] = {{"count", report.engines->engines},
+                       {"bytes_per_iteration", report.engines->bytes_an_iteration},
+                       {"lane_bytes", report.engines->lane_bytes},
+                       {"needed", report.engines->needed()}};
+  }
   const RateLimit& limit = prediction.limit();
   json["prediction"] = {{"card", card.name},
                         {"clock_mhz", prediction.clock_mhz},

@@ -18,9 +18,13 @@ Command add_devices(CLI::App& program) {
   return [json] {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const BackendDescription& backend : describe_backends()) {
-      list.push_back({{"name", backend.name}, {"available", backend.available}, {"detail", backend.detail}});
+      list.push_back({{"name", backend.name},
+                      {"available", backend.available},
+                      {"detail", backend.detail},
+                      {"devices", backend.devices}});
       if (!*json) {
         fmt::print("{:<8} {:<4} {}\n", backend.name, backend.available ? "yes" : "no", backend.detail);
+        for (const std::string& device : backend.devices) fmt::print("{:<13} {}\n", "", device);
       }
     }
     if (*json) fmt::print("{}\n", as_text(list));

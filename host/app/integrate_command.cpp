@@ -4,6 +4,7 @@
 #include <annulus/version.hpp>
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -67,23 +68,38 @@ std::unique_ptr<Sink> open_sink(const IntegrateConfig& config, const fs::path& p
   return open_xy(path, std::move(plan), run, if_exists, single_frame);
 }
 
-RunDescription describe_run(const IntegrateConfig& config, const std::vector<std::string>& urls,
-                            const std::string& poni_text, std::uint64_t expected_frames) {
+// The sums of large cakes come and go with every frame. By default such memory goes back to the system each
+// time, to be cleared and mapped again: a third of the time of a scan.
+void keep_memory_warm(const Plan& plan) {
+  constexpr std::size_t kLargeSums = std::size_t{128} << 10;
+  constexpr int kLargestBlock = 32 << 20;  // more is not possible
+  constexpr int kKept = 256 << 20;
+  if (plan.bins() * sizeof(std::int64_t) < kLargeSums) return;
+  mallopt(M_MMAP_THRESHOLD, kLargestBlock);
+  mallopt(M_TRIM_THRESHOLD, kKept);
+}
+
+RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan,
+                            std::uint64_t expected_frames) {
   RunDescription run;
   run.program_version = kVersion;
   run.backend = config.backend;
   run.options = as_text(config);
-  run.poni_text = poni_text;
+  for (const auto& [what, text] : scan.from_file) run.options.emplace_back(what + "_from_file", text);
+  run.poni_text = scan.poni_text;
   run.config_json = as_text(to_json(config));
   run.expected_frames = expected_frames;
-  for (const std::string& url : urls) run.longest_source_name = std::max(run.longest_source_name, url.size());
+  for (const std::string& url : scan.urls)
+    run.longest_source_name = std::max(run.longest_source_name, url.size());
   return run;
 }
 
 // From the first file; 0 if that one is not readable. It shapes the output, nothing depends on it.
 std::uint64_t guess_frames(const std::vector<std::string>& urls, const OpenOptions& open) {
   try {
-    return urls.size() * open_source(urls.front(), open)->info().frames;
+    const auto first = open_source(urls.front(), open);
+    if (open.follow) return urls.size() * first->info().promised.value_or(0);
+    return urls.size() * first->info().frames;
   } catch (const Error&) {
     return 0;
   }
@@ -96,13 +112,17 @@ int integrate(IntegrateCommand& command) {
     return kSuccess;
   }
   const auto start = Clock::now();
-  const auto [urls, open, poni_text, plan, plan_loaded, note] = make_scan_plan(config);
-  if (!note.empty() && !command.quiet) fmt::print(stderr, "annulus: {}\n", note);
+  const ScanPlan scan = make_scan_plan(config);
+  const std::vector<std::string>& urls = scan.urls;
+  const std::shared_ptr<const Plan>& plan = scan.plan;
+  if (!scan.note.empty() && !command.quiet) fmt::print(stderr, "annulus: {}\n", scan.note);
+  keep_memory_warm(*plan);
   RunReport report;
-  report.plan_loaded = plan_loaded;
+  report.plan_loaded = scan.plan_loaded;
+  report.from_file = scan.from_file;
   report.plan_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   report.plan = plan.get();
-  const std::uint64_t expected_frames = guess_frames(urls, open);
+  const std::uint64_t expected_frames = guess_frames(urls, scan.open);
   report.output =
       config.output.empty() ? default_output(config, urls, expected_frames) : fs::path(config.output);
   report.backend = config.backend;
@@ -117,10 +137,13 @@ int integrate(IntegrateCommand& command) {
     write_matrix(config.save_matrix, *plan, config.overwrite);
   }
   const auto& interrupted = catch_interrupts();
-  const auto sink = open_sink(config, report.output, plan,
-                              describe_run(config, urls, poni_text, expected_frames), expected_frames == 1);
+  const auto sink = open_sink(config, report.output, plan, describe_run(config, scan, expected_frames),
+                              expected_frames == 1);
   ReductionSettings settings;
-  settings.open = open;
+  settings.open = scan.open;
+  settings.check_file = [&scan](const FrameSource& source, const std::string& url) {
+    check_agreement(scan.defaults, source, url);
+  };
   settings.readers = config.readers;
   settings.keep_going = config.keep_going;
   settings.memory_for_frames = config.memory << 20;
@@ -129,6 +152,7 @@ int integrate(IntegrateCommand& command) {
   report.summary = reduce_files(urls, plan, *backend, *sink, settings, [&](const ReductionProgress& now) {
     progress.update(now.frames, now.bad, now.expected);
   });
+  report.profile = backend->profile();
   const auto closing = Clock::now();
   sink->close();
   report.summary.write_seconds += std::chrono::duration<double>(Clock::now() - closing).count();

@@ -29,14 +29,22 @@ int plot(PlotCommand& command) {
     throw Error(ErrorKind::kUsage, "--frame", "a stack shows all frames",
                 "leave one of --stack and --frame out");
   }
+  const PatternFile file(command.input);
+  const bool cake = file.header().is_cake();
+  if (command.stack && cake) {
+    throw Error(ErrorKind::kUsage, "--stack", "the frames of this file are cakes, which do not stack",
+                "draw one with --frame, or their mean without");
+  }
   std::filesystem::path picture = command.picture;
   if (picture.empty()) {
     picture = std::filesystem::path(command.input).stem().string() + (command.stack ? "_stack.png" : ".png");
   }
-  if (command.stack) {
-    plot_stack(PatternFile(command.input), command.options, picture);
+  if (cake) {
+    plot_cake(file, command.options, picture);
+  } else if (command.stack) {
+    plot_stack(file, command.options, picture);
   } else {
-    plot_pattern(read_patterns(command.input), command.options, picture);
+    plot_pattern(file.read(0, file.frames()), command.options, picture);
   }
   if (!command.quiet) fmt::print("written: {}\n", picture.string());
   return kSuccess;
@@ -46,7 +54,7 @@ int plot(PlotCommand& command) {
 
 Command add_plot(CLI::App& program) {
   CLI::App* const command =
-      program.add_subcommand("plot", "Draw patterns, or the stack of a scan, to PNG or SVG");
+      program.add_subcommand("plot", "Draw patterns, cakes, or the stack of a scan, to PNG or SVG");
   const auto state = std::make_shared<PlotCommand>();
   static const std::map<std::string, PlotScale> kScales = {
       {"linear", PlotScale::kLinear}, {"sqrt", PlotScale::kSqrt}, {"log", PlotScale::kLog}};

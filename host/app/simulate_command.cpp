@@ -19,6 +19,7 @@ struct SimulateCommand {
   std::string calibrant = "Au";
   std::string product = "CeO2";
   std::string format = "cbf";
+  std::string pixel_type = "uint32";
   double polarization = 0.99;
   bool quiet = false;
 };
@@ -38,9 +39,21 @@ int simulate(SimulateCommand& command) {
   const auto format = scan_format_from_name(command.format);
   if (!format) {
     throw Error(ErrorKind::kUsage, "--format", fmt::format("'{}' is not known", command.format),
-                "cbf or hdf5");
+                "cbf, hdf5 or eiger");
   }
   command.output.format = *format;
+  const auto type = pixel_type_from_name(command.pixel_type);
+  if (!type) {
+    throw Error(ErrorKind::kUsage, "--pixel-type", fmt::format("'{}' is not known", command.pixel_type),
+                "uint8, uint16 or uint32");
+  }
+  const ScanOutput unset;
+  if (*format != ScanFormat::kEiger &&
+      (*type != unset.eiger_type || command.output.images_per_file != unset.images_per_file)) {
+    throw Error(ErrorKind::kUsage, "--pixel-type, --images-per-file", "they go with --format eiger",
+                "leave them out");
+  }
+  command.output.eiger_type = *type;
   options.threads = command.output.threads;
 
   const auto start = std::chrono::steady_clock::now();
@@ -68,7 +81,13 @@ Command add_simulate(CLI::App& program) {
   SimulationOptions& options = state->options;
   command->add_option("-o,--output", state->output.folder, "Folder to write to, made if needed")->required();
   command->add_option("--prefix", state->output.prefix, "Start of file names")->capture_default_str();
-  command->add_option("--format", state->format, "cbf (a file a frame) or hdf5 (one file)")
+  command
+      ->add_option("--format", state->format,
+                   "cbf (a file a frame), hdf5 (one file) or eiger (master and data files)")
+      ->capture_default_str();
+  command->add_option("--pixel-type", state->pixel_type, "Of eiger files: uint32, uint16 or uint8")
+      ->capture_default_str();
+  command->add_option("--images-per-file", state->output.images_per_file, "Frames of an eiger data file")
       ->capture_default_str();
   command->add_flag("--overwrite", state->output.overwrite, "Replace files that exist");
   command->add_option("--detector", options.detector, "See 'annulus info --detectors'")

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace annulus::app {
 namespace {
 
@@ -21,6 +23,26 @@ Rates rates_of(const ReductionSummary& summary) {
 
 const char* origin_of_plan(const RunReport& report) { return report.plan_loaded ? "loaded" : "built"; }
 
+// Stages overlap, so they may add up to more than the scan took.
+std::string profile_table(const RunReport& report) {
+  const auto frames = static_cast<double>(std::max<std::uint64_t>(report.summary.frames, 1));
+  double total = 0;
+  for (const StageTime& stage : report.profile) total += stage.seconds;
+  std::string text =
+      fmt::format("{:<18}{:>8}{:>12}{:>9}{:>10}\n", "stage", "calls", "ms a frame", "share", "GB/s");
+  for (const StageTime& stage : report.profile) {
+    const double share = total > 0 ? 100 * stage.seconds / total : 0;
+    text += fmt::format("{:<18}{:>8}{:>12.3f}{:>8.1f}%", stage.name, stage.calls,
+                        stage.seconds / frames * 1e3, share);
+    if (stage.bytes > 0 && stage.seconds > 0) {
+      text += fmt::format("{:>10.2f}", static_cast<double>(stage.bytes) / 1e9 / stage.seconds);
+    }
+    text += "\n";
+  }
+  text += fmt::format("{:<18}{:>8}{:>12.3f}\n", "all stages", "", total / frames * 1e3);
+  return text;
+}
+
 }  // namespace
 
 std::string to_text(const RunReport& report) {
@@ -37,8 +59,10 @@ std::string to_text(const RunReport& report) {
       report.plan_seconds, summary.read_seconds, summary.reduce_seconds, summary.write_seconds,
       report.total_seconds);
   text += fmt::format("plan: {} bins, {} of {} pixels, {} bits, backend {}, hash {:.12}, {}\n",
-                      report.plan->bins(), pixels_in_use(*report.plan), report.plan->pixels(),
+                      bins_in_words(*report.plan), pixels_in_use(*report.plan), report.plan->pixels(),
                       report.plan->weight_bits, report.backend, report.plan->hash, origin_of_plan(report));
+  for (const auto& [what, said] : report.from_file) text += fmt::format("{} from {}\n", what, said);
+  if (!report.profile.empty()) text += profile_table(report);
   text += fmt::format("written: {}\n", report.output.string());
   return text;
 }
@@ -65,7 +89,20 @@ nlohmann::ordered_json to_json(const RunReport& report) {
                   {"pixels_in_use", pixels_in_use(*report.plan)},
                   {"weight_bits", report.plan->weight_bits},
                   {"max_count", report.plan->validity.max_count}};
+  if (report.plan->is_cake()) {
+    json["plan"]["shape"] = {report.plan->azimuth_axis.size(), report.plan->axis.size()};
+  }
+  for (const auto& [what, said] : report.from_file) json["from_file"][what] = said;
   json["backend"] = report.backend;
+  if (!report.profile.empty()) {
+    auto& stages = json["profile"] = nlohmann::ordered_json::array();
+    for (const StageTime& stage : report.profile) {
+      stages.push_back({{"stage", stage.name},
+                        {"calls", stage.calls},
+                        {"seconds", stage.seconds},
+                        {"bytes", stage.bytes}});
+    }
+  }
   json["output"] = report.output.string();
   return json;
 }

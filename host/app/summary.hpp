@@ -7,16 +7,20 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace annulus::app {
 
 struct RunReport {
   ReductionSummary summary;
   const Plan* plan = nullptr;
-  bool plan_loaded = false;  // from --plan-cache, not built
+  bool plan_loaded = false;                                    // from --plan-cache, not built
+  std::vector<std::pair<std::string, std::string>> from_file;  // as in ScanPlan
   std::filesystem::path output;
   std::string backend;
-  double plan_seconds = 0;  // opening the first frame, maps and the plan
+  std::vector<StageTime> profile;  // of the backend, if it was asked for
+  double plan_seconds = 0;         // opening the first frame, maps and the plan
   double total_seconds = 0;
 };
 

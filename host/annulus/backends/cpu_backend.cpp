@@ -18,9 +18,10 @@ std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options) {
     };
   } else {
     settings.batch_size = options.batch > 0 ? options.batch : cpu_batch_size(set);
-    settings.prepare = [=](std::shared_ptr<const Plan> plan) -> LoadedPlan {
+    settings.prepare = [=, batch = options.batch](std::shared_ptr<const Plan> plan) -> LoadedPlan {
+      const std::size_t suits = batch > 0 ? batch : cpu_batch_size(set, *plan);
       const auto shared = make_cpu_plan(std::move(plan), threads);
-      return {[=] { return std::make_unique<CpuReducer>(shared, set); }, threads};
+      return {[=] { return std::make_unique<CpuReducer>(shared, set); }, threads, suits};
     };
   }
   return make_threaded_backend(std::move(settings));

@@ -20,8 +20,10 @@ struct CpuPlan {
 };
 std::shared_ptr<const CpuPlan> make_cpu_plan(std::shared_ptr<const Plan> plan, unsigned threads);
 
-// Frames of a batch that suit an instruction set.
+// Frames of a batch that suit an instruction set, and of one that suits a plan too: the sums of a batch take
+// memory in proportion to its frames and the bins, in every thread.
 std::size_t cpu_batch_size(InstructionSet set);
+std::size_t cpu_batch_size(InstructionSet set, const Plan& plan);
 
 // One a thread: owns the scratch memory that a batch needs.
 class CpuReducer final : public BatchReducer {
@@ -50,8 +52,9 @@ class CpuReducer final : public BatchReducer {
   // Take memory in proportion to bins and lanes: made once and used for every batch.
   std::map<const LaneKernels*, std::vector<std::unique_ptr<LaneSums>>> sums_;
   std::vector<std::optional<BandDecoder>> decoders_;  // by frame; none where there is a fault
-  std::vector<std::int32_t> rows_;                    // a few pixels of each lane, as decoded
-  std::vector<std::int32_t> values_;                  // of a band, lanes side by side
+  // In LargeVectors, because vectors that straddle cache lines are loaded and stored in two steps.
+  LargeVector<std::int32_t> rows_;    // a few pixels of each lane, as decoded
+  LargeVector<std::int32_t> values_;  // of a band, lanes side by side
 };
 
 }  // namespace annulus

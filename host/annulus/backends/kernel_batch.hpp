@@ -22,7 +22,10 @@ struct LaunchSums {
 using LaunchFrames = std::function<LaunchSums(Codec codec, std::span<const Frame* const> frames)>;
 
 // Results in the order of the frames; those that do not fit the plan have a fault and are not launched.
+// Blocks that no kernel takes, or none if `has_bslz4` is false, are decoded here and launched as plain
+// pixels.
 std::vector<FrameResult> reduce_by_launches(const Plan& plan, const std::vector<Frame>& frames,
-                                            const std::string& backend, const LaunchFrames& launch);
+                                            const std::string& backend, bool has_bslz4,
+                                            const LaunchFrames& launch);
 
 }  // namespace annulus

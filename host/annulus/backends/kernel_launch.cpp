@@ -15,11 +15,11 @@ LaunchSums call_kernel(const DevicePlan& plan, Codec codec, PixelType type, cons
            sums.missing.data(), count, plan.pixels, plan.bins, plan.beats, plan.weight_bits,
            plan.variance_bits, plan.lowest, plan.highest, plan.dummy_lowest, plan.dummy_highest, raw...);
   };
+  const RawPixels pixels = raw_pixels(type);
   if (codec == Codec::kByteOffset) {
     call(reduce_byte_offset);
   } else {
-    const RawPixels pixels = raw_pixels(type);
-    call(reduce_raw, pixels.shift, pixels.is_signed);
+    call(codec == Codec::kBitshuffleLz4 ? reduce_bslz4 : reduce_raw, pixels.shift, pixels.is_signed);
   }
   return sums;
 }

@@ -53,7 +53,7 @@ class LatencyReducer final : public BatchReducer {
       return result;
     }
     for (std::size_t i = 1; i < sums_.size(); ++i) sums_[0]->merge(*sums_[i]);
-    result.accumulators = sums_[0]->take(0, frame.fraction_bits);
+    result.accumulators = std::move(sums_[0]->take({&frame.fraction_bits, 1}).front());
     return result;
   }
 

@@ -22,7 +22,7 @@ class ModelReducer final : public BatchReducer {
 
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override {
     return reduce_by_launches(
-        *plan_, frames, kName,
+        *plan_, frames, kName, true,
         [this](Codec codec, std::span<const Frame* const> launched) { return launch(codec, launched); });
   }
 

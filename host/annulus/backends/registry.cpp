@@ -1,6 +1,7 @@
 #include <annulus/backends/backend.hpp>
 #include <annulus/backends/cpu_backend.hpp>
 #include <annulus/backends/model_backend.hpp>
+#include <annulus/backends/opencl_backend.hpp>
 #include <annulus/backends/xrt_backend.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
@@ -21,13 +22,14 @@ std::vector<BackendDescription> describe_backends() {
 #else
       {"xrt", false, "Alveo cards: this build has no XRT"},
 #endif
-      {"opencl", false, "GPUs through OpenCL: not part of this version"},
+      describe_opencl_backend(),
   };
 }
 
 std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions& options) {
   if (name == "cpu") return make_cpu_backend(options);
   if (name == "model") return make_model_backend(options);
+  if (name == "opencl") return make_opencl_backend(options);
 #ifdef ANNULUS_WITH_XRT
   if (name == "xrt") return make_xrt_backend(options);
 #endif

@@ -68,7 +68,9 @@ class ThreadedBackend final : public Backend {
     return std::move(done.results);
   }
 
-  std::size_t batch_size() const override { return settings_.batch_size; }
+  std::size_t batch_size() const override {
+    return loaded_.batch_size > 0 ? loaded_.batch_size : settings_.batch_size;
+  }
 
   // Two a thread: one in work, one waiting.
   std::size_t capacity() const override { return 2 * std::size_t{loaded_.threads}; }
@@ -76,6 +78,10 @@ class ThreadedBackend final : public Backend {
   double busy_seconds() const override {
     const std::lock_guard lock(mutex_);
     return busy_seconds_;
+  }
+
+  std::vector<StageTime> profile() const override {
+    return loaded_.profile ? loaded_.profile() : std::vector<StageTime>();
   }
 
  private:

@@ -23,6 +23,8 @@ class BatchReducer {
 struct LoadedPlan {
   std::function<std::unique_ptr<BatchReducer>()> make_reducer;
   unsigned threads = 1;
+  std::size_t batch_size = 0;                            // 0: as in the settings
+  std::function<std::vector<StageTime>()> profile = {};  // none: nothing to tell
 };
 
 struct ThreadedSettings {

@@ -2,6 +2,7 @@
 #include <annulus/backends/threaded_backend.hpp>
 #include <annulus/backends/xrt_backend.hpp>
 #include <annulus/backends/xrt_card.hpp>
+#include <annulus/device/pack_frames.hpp>
 
 #include <fmt/format.h>
 
@@ -16,12 +17,16 @@ constexpr unsigned kLaunchesPerUnit = 3;
 class XrtReducer final : public BatchReducer {
  public:
   XrtReducer(std::shared_ptr<const Plan> plan, std::shared_ptr<const DevicePlan> packed,
-             std::shared_ptr<XrtCard> card, std::size_t number)
-      : plan_(std::move(plan)), packed_(std::move(packed)), card_(std::move(card)), number_(number) {}
+             std::shared_ptr<XrtCard> card, bool has_bslz4, std::size_t number)
+      : plan_(std::move(plan)),
+        packed_(std::move(packed)),
+        card_(std::move(card)),
+        has_bslz4_(has_bslz4),
+        number_(number) {}
 
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override {
     return reduce_by_launches(
-        *plan_, frames, kName, [this](Codec codec, std::span<const Frame* const> taken) {
+        *plan_, frames, kName, has_bslz4_, [this](Codec codec, std::span<const Frame* const> taken) {
           LaunchSums all;
           for (std::size_t first = 0; first < taken.size(); first += kFramesPerLaunch) {
             const auto part = taken.subspan(first, std::min(kFramesPerLaunch, taken.size() - first));
@@ -52,23 +57,29 @@ class XrtReducer final : public BatchReducer {
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<const DevicePlan> packed_;
   std::shared_ptr<XrtCard> card_;
+  bool has_bslz4_;
   std::size_t number_;
 };
 
 // Opens the card and puts the plan where frames of its type will most likely need it, so that what can fail
-// does so before a scan begins. Frames of int32 may come compressed or not, so one kernel of the two is
-// enough to begin with; all others go to reduce_raw.
+// does so before a scan begins. Frames of int32 may come in byte offset, all in bitshuffle-LZ4 or plain, so
+// one kernel is enough to begin with.
 LoadedPlan load_plan(std::shared_ptr<const Plan> plan, const BackendOptions& options) {
   const auto packed = std::make_shared<const DevicePlan>(pack_plan(*plan, kName));
   const auto card = std::make_shared<XrtCard>(options);
   std::size_t units = 0;
+  bool has_bslz4 = false;
   card->with_session([&](XrtSession& session) {
-    units = std::max(session.units(Codec::kByteOffset), session.units(Codec::kRaw));
-    const bool compressed = plan->pixel_type == PixelType::kI32 && session.units(Codec::kByteOffset) > 0;
-    session.upload(compressed ? Codec::kByteOffset : Codec::kRaw, *packed);
+    for (const Codec codec : kKernelCodecs) units = std::max(units, session.units(codec));
+    has_bslz4 = session.units(Codec::kBitshuffleLz4) > 0;
+    Codec likely = Codec::kRaw;
+    if (has_bslz4 && session.units(Codec::kRaw) == 0) likely = Codec::kBitshuffleLz4;
+    if (plan->pixel_type == PixelType::kI32 && session.units(Codec::kByteOffset) > 0)
+      likely = Codec::kByteOffset;
+    session.upload(likely, *packed);
   });
   const auto next = std::make_shared<std::atomic<std::size_t>>(0);
-  return {[=] { return std::make_unique<XrtReducer>(plan, packed, card, (*next)++); },
+  return {[=] { return std::make_unique<XrtReducer>(plan, packed, card, has_bslz4, (*next)++); },
           static_cast<unsigned>(units) * kLaunchesPerUnit};
 }
 

@@ -111,14 +111,15 @@ xrt::run ComputeUnit::make_run(const DevicePlan& plan, Codec codec, PixelType ty
   for (const std::int64_t value : {plan.lowest, plan.highest, plan.dummy_lowest, plan.dummy_highest}) {
     run.set_arg(next++, value);
   }
-  if (codec != Codec::kRaw) return run;
+  if (codec == Codec::kByteOffset) return run;
   const RawPixels pixels = raw_pixels(type);
   run.set_arg(next++, pixels.shift);
   run.set_arg(next, pixels.is_signed);
   return run;
 }
 
-std::uint64_t ComputeUnit::build_word(double timeout_seconds, const std::atomic<bool>& lost) const {
+std::uint64_t ComputeUnit::build_word(Codec codec, double timeout_seconds,
+                                      const std::atomic<bool>& lost) const {
   DevicePlan nothing;
   nothing.bins = 1;
   ComputeUnit probe(device_, kernel_, name_);
@@ -132,9 +133,7 @@ std::uint64_t ComputeUnit::build_word(double timeout_seconds, const std::atomic<
   xrt::bo results = make_buffer(KernelMemory::kResults, result_bytes);
   const xrt::bo missing =
       make_buffer(KernelMemory::kMissing, kernels::missing_beats_of(1) * sizeof(kernels::SumBeat));
-  // The arguments of reduce_raw are those of both kernels and two more.
-  const bool is_raw = name_.starts_with(kernel_name(Codec::kRaw));
-  xrt::run run = probe.make_run(nothing, is_raw ? Codec::kRaw : Codec::kByteOffset, PixelType::kI32);
+  xrt::run run = probe.make_run(nothing, codec, PixelType::kI32);
   set_memory(run, KernelMemory::kDescriptors, descriptors);
   set_memory(run, KernelMemory::kFrames, frames);
   set_memory(run, KernelMemory::kResults, results);

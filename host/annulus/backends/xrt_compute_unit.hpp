@@ -57,7 +57,7 @@ class ComputeUnit {
   xrt::run make_run(const DevicePlan& plan, Codec codec, PixelType type) const;
 
   // Which build of the kernels this is, by a launch of one frame without pixels.
-  std::uint64_t build_word(double timeout_seconds, const std::atomic<bool>& lost) const;
+  std::uint64_t build_word(Codec codec, double timeout_seconds, const std::atomic<bool>& lost) const;
 
   // Starts the run and waits until it has ended. Throws CardLost if it fails, if the unit ends no run for so
   // long, this one or one before it, or if the card is lost meanwhile. Any number of threads may wait.

@@ -32,15 +32,18 @@ std::vector<std::unique_ptr<ComputeUnit>> open_units(const xrt::device& device, 
 XrtSession::XrtSession(const xrt::device& device, std::string xclbin, double timeout_seconds)
     : xclbin_(std::move(xclbin)) {
   const xrt::xclbin content(xclbin_);
-  byte_offset_ = open_units(device, content, kernel_name(Codec::kByteOffset));
-  raw_ = open_units(device, content, kernel_name(Codec::kRaw));
-  if (byte_offset_.empty() && raw_.empty()) {
-    throw Error(ErrorKind::kBackend, xclbin_, "it has no kernel of this program",
-                "give an xclbin that holds reduce_byte_offset or reduce_raw");
+  for (const Codec codec : kKernelCodecs) {
+    Units units = open_units(device, content, kernel_name(codec));
+    if (!units.empty()) units_[codec] = std::move(units);
   }
-  for (const auto* units : {&byte_offset_, &raw_}) {
-    if (units->empty()) continue;
-    const std::uint64_t build = units->front()->build_word(timeout_seconds, lost);
+  if (units_.empty()) {
+    throw Error(ErrorKind::kBackend, xclbin_, "it has no kernel of this program",
+                "give an xclbin that holds reduce_byte_offset, reduce_bslz4 or reduce_raw");
+  }
+  for (const Codec codec : kKernelCodecs) {
+    const auto units = units_.find(codec);
+    if (units == units_.end()) continue;
+    const std::uint64_t build = units->second.front()->build_word(codec, timeout_seconds, lost);
     if (build == kernels::kBuildWord) continue;
     if (build == ~std::uint64_t{0}) throw CardLost("its memory reads as ones");
     throw Error(
@@ -51,8 +54,8 @@ XrtSession::XrtSession(const xrt::device& device, std::string xclbin, double tim
 }
 
 const XrtSession::Units& XrtSession::needed_units(Codec codec) const {
-  const Units& units = units_of(codec);
-  if (!units.empty()) return units;
+  const auto found = units_.find(codec);
+  if (found != units_.end()) return found->second;
   throw Error(ErrorKind::kBackend, xclbin_, fmt::format("it has no kernel {}", kernel_name(codec)),
               "give an xclbin for such frames, or use the cpu backend");
 }

@@ -19,7 +19,10 @@ class XrtSession {
   XrtSession(const xrt::device& device, std::string xclbin, double timeout_seconds);
 
   // Compute units of the kernel for a codec: named kernel_1, kernel_2 and so on.
-  std::size_t units(Codec codec) const { return units_of(codec).size(); }
+  std::size_t units(Codec codec) const {
+    const auto found = units_.find(codec);
+    return found == units_.end() ? 0 : found->second.size();
+  }
 
   // Puts the plan into the memory of all units for a codec. Throws kBackend if the xclbin has none, or no
   // memory is left.
@@ -37,13 +40,11 @@ class XrtSession {
  private:
   using Units = std::vector<std::unique_ptr<ComputeUnit>>;
 
-  const Units& units_of(Codec codec) const { return codec == Codec::kByteOffset ? byte_offset_ : raw_; }
   const Units& needed_units(Codec codec) const;
   ComputeUnit& unit(Codec codec, std::size_t number, const DevicePlan& plan);
 
   const std::string xclbin_;
-  Units byte_offset_;
-  Units raw_;
+  std::map<Codec, Units> units_;  // of those kernels that the xclbin has
   mutable std::mutex mutex_;
   std::map<std::pair<Codec, std::size_t>, std::unique_ptr<LaunchSlot>> slots_;
 };

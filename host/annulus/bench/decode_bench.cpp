@@ -1,4 +1,6 @@
 #include <annulus/bench/candidates.hpp>
+#include <annulus/codecs/block_decoder.hpp>
+#include <annulus/codecs/encode_blocks.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/cpu/band_decoder.hpp>
 
@@ -20,7 +22,31 @@ constexpr std::size_t kBand = 4096;
 // Of one codec: more than caches hold, so that payloads come from memory, and no more.
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
-const std::string kByteOffsetName = "byte_offset";
+struct Packing {
+  std::string name;
+  Codec codec;
+  PixelType type;
+};
+
+const std::vector<Packing>& packings() {
+  static const std::vector<Packing> known = {
+      {"byte_offset", Codec::kByteOffset, PixelType::kI32},
+      {"uint8", Codec::kRaw, PixelType::kU8},
+      {"uint16", Codec::kRaw, PixelType::kU16},
+      {"uint32", Codec::kRaw, PixelType::kU32},
+      {"int32", Codec::kRaw, PixelType::kI32},
+      {"bslz4_uint8", Codec::kBitshuffleLz4, PixelType::kU8},
+      {"bslz4_uint16", Codec::kBitshuffleLz4, PixelType::kU16},
+      {"bslz4_uint32", Codec::kBitshuffleLz4, PixelType::kU32},
+      {"bszstd_uint32", Codec::kBitshuffleZstd, PixelType::kU32},
+      {"lz4_uint32", Codec::kLz4, PixelType::kU32},
+  };
+  return known;
+}
+
+const Packing& packing_of(const std::string& name) {
+  return *std::ranges::find(packings(), name, &Packing::name);
+}
 
 // Calls use(band) for each band of the frame in turn.
 template <typename Use>
@@ -43,17 +69,15 @@ std::vector<std::int32_t> decode_whole(const Frame& frame, InstructionSet set) {
 }
 
 // The same picture in another packing. Counts that the type does not hold become its largest.
-Frame repack(const Frame& frame, const std::string& codec) {
+Frame repack(const Frame& frame, const Packing& packing) {
   Frame packed = frame;
+  packed.codec = packing.codec;
+  packed.type = packing.type;
   const std::vector<std::int32_t> pixels = decode_whole(frame, InstructionSet::kGeneric);
-  if (codec == kByteOffsetName) {
-    packed.codec = Codec::kByteOffset;
-    packed.type = PixelType::kI32;
+  if (packing.codec == Codec::kByteOffset) {
     packed.payload = Bytes(encode_byte_offset(pixels));
     return packed;
   }
-  packed.codec = Codec::kRaw;
-  packed.type = *pixel_type_from_name(codec);
   visit_pixel_type(packed.type, [&](auto zero) {
     using Pixel = decltype(zero);
     if constexpr (std::is_integral_v<Pixel> && sizeof(Pixel) <= 4) {
@@ -64,22 +88,22 @@ Frame repack(const Frame& frame, const std::string& codec) {
         const Pixel pixel = fits ? static_cast<Pixel>(pixels[i]) : std::numeric_limits<Pixel>::max();
         std::memcpy(bytes.data() + i * sizeof(Pixel), &pixel, sizeof(Pixel));
       }
-      packed.payload = Bytes(std::move(bytes));
+      packed.payload = Bytes(has_blocks(packing.codec) ? encode_blocks(packing.codec, bytes, sizeof(Pixel))
+                                                       : std::move(bytes));
     }
   });
   return packed;
 }
 
-bool is_packed_as(const Frame& frame, const std::string& codec) {
-  if (codec == kByteOffsetName) return frame.codec == Codec::kByteOffset;
-  return frame.codec == Codec::kRaw && name_of(frame.type) == codec;
+bool is_packed_as(const Frame& frame, const Packing& packing) {
+  return frame.codec == packing.codec && frame.type == packing.type;
 }
 
-std::vector<Frame> frames_packed_as(const std::string& codec, const std::vector<Frame>& frames) {
+std::vector<Frame> frames_packed_as(const Packing& packing, const std::vector<Frame>& frames) {
   std::vector<Frame> packed;
   std::size_t bytes = 0;
   for (const Frame& frame : frames) {
-    packed.push_back(is_packed_as(frame, codec) ? frame : repack(frame, codec));
+    packed.push_back(is_packed_as(frame, packing) ? frame : repack(frame, packing));
     bytes += packed.back().payload.size();
     if (bytes > kMostBytes) break;
   }
@@ -120,7 +144,11 @@ Candidate time_decoding(const std::string& codec, InstructionSet set,
 }  // namespace
 
 const std::vector<std::string>& codec_names() {
-  static const std::vector<std::string> names = {kByteOffsetName, "uint8", "uint16", "uint32", "int32"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Packing& packing : packings()) all.push_back(packing.name);
+    return all;
+  }();
   return names;
 }
 
@@ -133,8 +161,8 @@ std::vector<Candidate> decode_candidates(const BenchContext& context) {
   }
   std::vector<std::shared_ptr<const std::vector<Frame>>> packed;
   for (const std::string& codec : context.options.codecs)
-    packed.push_back(
-        std::make_shared<const std::vector<Frame>>(frames_packed_as(codec, context.subject.frames())));
+    packed.push_back(std::make_shared<const std::vector<Frame>>(
+        frames_packed_as(packing_of(codec), context.subject.frames())));
 
   // Neighbours in a round have different payloads: none finds its own in the cache.
   std::vector<Candidate> candidates;

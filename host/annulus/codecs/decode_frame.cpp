@@ -1,3 +1,4 @@
+#include <annulus/codecs/block_pixels.hpp>
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/error.hpp>
 
@@ -55,7 +56,7 @@ std::vector<std::int32_t> decode_byte_offset(const Frame& frame) {
 
 Image<double> decode_frame(const Frame& frame) {
   const double scale = std::ldexp(1.0, -frame.fraction_bits);
-  if (frame.codec == Codec::kRaw) return {frame.shape, decode_raw(frame, scale)};
+  if (frame.codec != Codec::kByteOffset) return {frame.shape, decode_raw(decode_blocks(frame), scale)};
   const std::vector<std::int32_t> values = decode_byte_offset(frame);
   std::vector<double> pixels(values.begin(), values.end());
   if (frame.fraction_bits != 0) {

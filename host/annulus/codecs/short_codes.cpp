@@ -8,6 +8,9 @@ namespace annulus {
 #if defined(__x86_64__)
 ShortCodes decode_short_codes_avx2(const std::byte* at, const std::byte* end, std::int32_t* out,
                                    std::int32_t* out_end, std::int32_t value);
+#elif defined(__aarch64__)
+ShortCodes decode_short_codes_neon(const std::byte* at, const std::byte* end, std::int32_t* out,
+                                   std::int32_t* out_end, std::int32_t value);
 #endif
 
 namespace {
@@ -60,6 +63,8 @@ ShortCodes decode_short_codes_generic(const std::byte* at, const std::byte* end,
 DecodeShortCodes short_codes_decoder(InstructionSet set) {
 #if defined(__x86_64__)
   if (set != InstructionSet::kGeneric) return decode_short_codes_avx2;
+#elif defined(__aarch64__)
+  if (set == InstructionSet::kNeon) return decode_short_codes_neon;
 #endif
   static_cast<void>(set);
   return decode_short_codes_generic;

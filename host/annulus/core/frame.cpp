@@ -12,7 +12,8 @@ std::uint32_t one_count(const Frame& frame) {
 }
 
 std::string describe(const Frame& frame) {
-  if (frame.frame_in_source == 0 && frame.source.find("::") == std::string::npos) return frame.source;
+  const bool alone = !frame.of_several && frame.frame_in_source == 0;
+  if (alone && frame.source.find("::") == std::string::npos) return frame.source;
   return fmt::format("{}, frame {}", frame.source, frame.frame_in_source);
 }
 

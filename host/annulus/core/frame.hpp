@@ -12,8 +12,11 @@
 namespace annulus {
 
 enum class Codec : std::uint8_t {
-  kRaw,        // pixels of `type`, little endian, rows in order
-  kByteOffset  // CBF byte offset; `type` is what the running value must fit (kI32)
+  kRaw,             // pixels of `type`, little endian, rows in order
+  kByteOffset,      // CBF byte offset; `type` is what the running value must fit (kI32)
+  kBitshuffleLz4,   // a chunk of HDF5 filter 32008 with LZ4: header of 12 bytes, blocks, left-over elements
+  kBitshuffleZstd,  // the same with Zstd
+  kLz4              // a chunk of HDF5 filter 32004
 };
 
 struct Frame {
@@ -25,6 +28,7 @@ struct Frame {
   std::uint64_t index = 0;            // position in the scan
   std::string source;                 // the file, with "::/path" for a dataset
   std::uint64_t frame_in_source = 0;  // position in that file
+  bool of_several = false;            // its file holds, or will hold, more than this frame
 
   std::optional<std::int64_t> max_count;  // saturation that its file states
 

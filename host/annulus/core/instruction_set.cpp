@@ -9,6 +9,7 @@ constexpr std::pair<InstructionSet, std::string_view> kNames[] = {
     {InstructionSet::kGeneric, "generic"},
     {InstructionSet::kAvx2, "avx2"},
     {InstructionSet::kAvx512, "avx512"},
+    {InstructionSet::kNeon, "neon"},
 };
 
 std::vector<InstructionSet> detect() {
@@ -21,6 +22,8 @@ std::vector<InstructionSet> detect() {
       sets.push_back(InstructionSet::kAvx512);
     }
   }
+#elif defined(__aarch64__)
+  sets.push_back(InstructionSet::kNeon);  // all have it
 #endif
   return sets;
 }

@@ -7,9 +7,9 @@
 
 namespace annulus {
 
-enum class InstructionSet { kGeneric, kAvx2, kAvx512 };
+enum class InstructionSet { kGeneric, kAvx2, kAvx512, kNeon };
 
-// "generic", "avx2", "avx512"
+// "generic", "avx2", "avx512", "neon"
 std::string_view name_of(InstructionSet set);
 std::optional<InstructionSet> instruction_set_from_name(std::string_view name);
 

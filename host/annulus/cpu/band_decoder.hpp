@@ -1,10 +1,12 @@
 // A frame as a stream of pixels, a band at a time, so that no decoded frame is ever written to memory.
 #pragma once
 
+#include <annulus/codecs/block_pixels.hpp>
 #include <annulus/codecs/byte_offset.hpp>
 #include <annulus/core/frame.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -25,9 +27,11 @@ class BandDecoder {
 
  private:
   bool accept(DecodeStatus status);
+  bool accept(bool good);
 
   const Frame& frame_;
   ByteOffsetDecoder byte_offset_;
+  std::optional<BlockPixelDecoder> blocks_;
   std::size_t pixel_ = 0;
   std::string fault_;
 };

@@ -105,20 +105,32 @@ void LaneSums::merge(const LaneSums& other) {
   }
 }
 
-Accumulators LaneSums::take(std::size_t lane, int fraction_bits) const {
-  const auto column = [&](const std::vector<std::int64_t>& sums) {
-    std::vector<std::int64_t> result(sums.size() / lanes());
-    for (std::size_t bin = 0; bin < result.size(); ++bin) {
-      result[bin] = sums[bin * lanes() + kernels_.place_of(lane)];
+std::vector<Accumulators> LaneSums::take(std::span<const int> fraction_bits) const {
+  std::vector<Accumulators> taken(fraction_bits.size());
+  take_columns(signal_, taken, &Accumulators::signal);
+  take_columns(variance_, taken, &Accumulators::variance);
+  for (std::size_t lane = 0; lane < taken.size(); ++lane) {
+    taken[lane].fraction_bits = fraction_bits[lane];
+    subtract_invalid(plan_, invalid_[lane], taken[lane]);
+  }
+  return taken;
+}
+
+// A block of bins for all lanes before the next: the sums of a cake do not fit a cache, and each line of it
+// would otherwise be fetched once a lane.
+void LaneSums::take_columns(const LargeVector<std::int64_t>& sums, std::vector<Accumulators>& taken,
+                            std::vector<std::int64_t> Accumulators::*field) const {
+  constexpr std::size_t kBlock = 256;
+  const std::size_t bins = sums.size() / lanes();
+  for (Accumulators& one : taken) (one.*field).resize(bins);
+  for (std::size_t begin = 0; begin < bins; begin += kBlock) {
+    const std::size_t end = std::min(begin + kBlock, bins);
+    for (std::size_t lane = 0; lane < taken.size(); ++lane) {
+      std::int64_t* const column = (taken[lane].*field).data();
+      const std::int64_t* const from = sums.data() + kernels_.place_of(lane);
+      for (std::size_t bin = begin; bin < end; ++bin) column[bin] = from[bin * lanes()];
     }
-    return result;
-  };
-  Accumulators sums;
-  sums.fraction_bits = fraction_bits;
-  sums.signal = column(signal_);
-  sums.variance = column(variance_);
-  subtract_invalid(plan_, invalid_[lane], sums);
-  return sums;
+  }
 }
 
 }  // namespace annulus

@@ -29,7 +29,8 @@ class LaneSums {
   // Adds the sums of another part of the same frames.
   void merge(const LaneSums& other);
 
-  Accumulators take(std::size_t lane, int fraction_bits) const;
+  // Of the first lanes, one for each of `fraction_bits`.
+  std::vector<Accumulators> take(std::span<const int> fraction_bits) const;
 
  private:
   // Values that need no second look: all valid and small enough.
@@ -41,16 +42,18 @@ class LaneSums {
 
   void clean(std::size_t band, std::int32_t* values);
   void clean_pixel(std::size_t pixel, std::size_t lane, std::int32_t& value);
+  void take_columns(const LargeVector<std::int64_t>& sums, std::vector<Accumulators>& taken,
+                    std::vector<std::int64_t> Accumulators::*field) const;
   void add_pixel(std::size_t pixel, std::size_t lane, std::int64_t signal, std::int64_t variance);
 
   const Plan& plan_;
   const BandedPlan& banded_;
   const LaneKernels& kernels_;
   const Plain plain_;
-  std::vector<std::int64_t> signal_;                 // bins x lanes, in the kernels' order
-  std::vector<std::int64_t> variance_;               // likewise; empty without error model
-  std::vector<std::int32_t> one_;                    // by lane
-  std::vector<std::int32_t> low_, high_;             // likewise, of a band
+  LargeVector<std::int64_t> signal_;                 // bins x lanes, in the kernels' order
+  LargeVector<std::int64_t> variance_;               // likewise; empty without error model
+  LargeVector<std::int32_t> one_;                    // by lane
+  LargeVector<std::int32_t> low_, high_;             // likewise, of a band
   std::vector<std::uint32_t> outside_;               // pixels of a band that need a second look
   std::vector<std::vector<std::uint32_t>> invalid_;  // pixels of the plan, by lane
 };

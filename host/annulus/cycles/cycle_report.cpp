@@ -1,5 +1,6 @@
 #include <annulus/backends/frame_mismatch.hpp>
 #include <annulus/backends/kernel_launch.hpp>
+#include <annulus/codecs/block_decoder.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/cycles/cycle_report.hpp>
 #include <annulus/device/pack_frames.hpp>
@@ -9,6 +10,7 @@
 #include <replay.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace annulus {
 namespace {
@@ -97,6 +99,7 @@ struct CycleCounter::State {
   std::shared_ptr<const Plan> plan;
   DevicePlan packed;
   Codec codec = Codec::kRaw;
+  PixelType type = PixelType::kI32;
   CycleReport totals;  // sums over the frames, where the report has averages
 
   void check(const Frame& frame) const;
@@ -117,6 +120,10 @@ void CycleCounter::State::check(const Frame& frame) const {
   std::string fault = frame_mismatch(*plan, frame);
   if (fault.empty()) fault = packing_fault(frame);
   if (!fault.empty()) throw Error(ErrorKind::kInput, describe(frame), fault);
+  if (has_blocks(frame.codec) && !has_kernel_blocks(frame)) {
+    throw Error(ErrorKind::kInput, describe(frame), "no kernel decodes its blocks: the host does",
+                "report on bitshuffle-LZ4 with blocks of up to 8 KiB, or on plain frames");
+  }
   if (totals.frames > 0 && frame.codec != codec) {
     throw Error(ErrorKind::kInput, describe(frame),
                 fmt::format("it needs the kernel {}, the frames before need {}", kernel_name(frame.codec),
@@ -134,6 +141,7 @@ void CycleCounter::State::check(const Frame& frame, const LaunchSums& sums) cons
 // The names of everything, with nothing added up yet.
 void CycleCounter::State::begin(const Frame& frame, const TimedLaunch& launch) {
   codec = frame.codec;
+  type = frame.type;
   totals.kernel = kernel_name(codec);
   for (const auto& stage : launch.report.stages) totals.stages.push_back({stage.name, 0, 0});
   for (const auto& stream : launch.report.streams) totals.fifos.push_back({stream.name, stream.depth, 0, 0});
@@ -170,6 +178,34 @@ void CycleCounter::add(const Frame& frame) {
   for (std::size_t i = 0; i < ports.size(); ++i) totals.ports[i].bytes_a_frame += ports[i].bytes_a_frame;
 }
 
+namespace {
+
+// Iterations of all stages whose name begins so.
+double iterations_of(const CycleReport& report, const std::string& name) {
+  double sum = 0;
+  for (const StageCycles& stage : report.stages) {
+    if (stage.name.starts_with(name)) sum += stage.iterations_a_frame;
+  }
+  return sum;
+}
+
+EngineUse engines_of(const CycleReport& report, PixelType type) {
+  const double slower =
+      std::max(iterations_of(report, "find_sequences["), iterations_of(report, "decode_blocks["));
+  EngineUse use;
+  use.engines = kernels::kLz4Engines;
+  use.bytes_a_frame = static_cast<double>(report.pixels * size_of(type));
+  use.bytes_an_iteration = use.bytes_a_frame / slower;
+  use.lane_bytes = static_cast<double>(kernels::kLanes * size_of(type));
+  return use;
+}
+
+}  // namespace
+
+unsigned EngineUse::needed() const {
+  return static_cast<unsigned>(std::ceil(lane_bytes / bytes_an_iteration));
+}
+
 CycleReport CycleCounter::report() const {
   CycleReport report = state_->totals;
   const auto frames = static_cast<double>(report.frames);
@@ -182,6 +218,7 @@ CycleReport CycleCounter::report() const {
   }
   for (FifoUse& fifo : report.fifos) fifo.elements_a_frame /= frames;
   for (PortTraffic& port : report.ports) port.bytes_a_frame /= frames;
+  if (state_->codec == Codec::kBitshuffleLz4) report.engines = engines_of(report, state_->type);
   return report;
 }
 

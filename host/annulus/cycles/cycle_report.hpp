@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,17 @@ struct PortTraffic {
   PcieDirection pcie = PcieDirection::kNone;  // whether the host moves these bytes for every frame too
 };
 
+// Of kernels that decode independent blocks: what one engine gives, and how many the lanes need.
+struct EngineUse {
+  unsigned engines = 0;
+  double bytes_a_frame = 0;       // decoded
+  double bytes_an_iteration = 0;  // of one engine: by the slower of its two stages
+  double lane_bytes = 0;          // a clock, if all lanes get a pixel
+
+  // To keep the lanes busy.
+  unsigned needed() const;
+};
+
 struct CycleReport {
   std::string kernel;
   std::uint64_t frames = 0;
@@ -47,6 +59,7 @@ struct CycleReport {
   std::vector<StageCycles> stages;
   std::vector<FifoUse> fifos;
   std::vector<PortTraffic> ports;
+  std::optional<EngineUse> engines;
 
   // The first of those with the most iterations a frame: the kernel cannot take fewer clocks.
   const StageCycles& limiting_stage() const;

@@ -1,3 +1,4 @@
+#include <annulus/codecs/block_decoder.hpp>
 #include <annulus/device/pack_frames.hpp>
 
 #include <fmt/format.h>
@@ -10,7 +11,17 @@
 namespace annulus {
 
 std::string kernel_name(Codec codec) {
-  return codec == Codec::kByteOffset ? "reduce_byte_offset" : "reduce_raw";
+  return codec == Codec::kByteOffset      ? "reduce_byte_offset"
+         : codec == Codec::kBitshuffleLz4 ? "reduce_bslz4"
+                                          : "reduce_raw";
+}
+
+bool has_kernel_blocks(const Frame& frame) {
+  if (frame.codec != Codec::kBitshuffleLz4) return false;
+  BlockFault fault;
+  const std::size_t bytes =
+      read_block_header(frame.codec, frame.payload.view(), size_of(frame.type), frame.shape.size(), fault);
+  return bytes <= kernels::kBlockBytes;
 }
 
 std::string packing_fault(const Frame& frame) {

@@ -12,8 +12,15 @@
 
 namespace annulus {
 
+// What kernels take; frames of other codecs are decoded to kRaw first.
+constexpr Codec kKernelCodecs[] = {Codec::kByteOffset, Codec::kBitshuffleLz4, Codec::kRaw};
+
 // The kernel that reduces frames of a codec.
 std::string kernel_name(Codec codec);
+
+// Whether reduce_bslz4 takes the frame. Other codecs of blocks, and blocks beyond kBlockBytes, are for the
+// host.
+bool has_kernel_blocks(const Frame& frame);
 
 // An empty string if a launch can take the frame; it must fit its plan besides.
 std::string packing_fault(const Frame& frame);
@@ -33,7 +40,7 @@ struct PackedFrames {
 };
 PackedFrames pack_frames(std::span<const Frame* const> frames);
 
-// What reduce_raw is told about the pixels.
+// What reduce_raw and reduce_bslz4 are told about the pixels.
 struct RawPixels {
   std::uint32_t shift = 0;  // log2 of the bytes of a pixel
   std::uint32_t is_signed = 0;

@@ -23,9 +23,12 @@ struct BinWeight {
 
 void check_limits(const Plan& plan, const std::string& backend) {
   if (plan.bins() > kernels::kMaxBins) {
-    throw Error(ErrorKind::kBackend, backend,
-                fmt::format("the plan has {} bins, these kernels hold {}", plan.bins(), kernels::kMaxBins),
-                "ask for fewer bins, use the cpu backend, or build with a larger ANNULUS_KERNEL_BINS");
+    throw Error(
+        ErrorKind::kBackend, backend,
+        fmt::format("the plan has {} bins, these kernels hold {}", bins_in_words(plan), kernels::kMaxBins),
+        fmt::format("ask for fewer bins{}, use the cpu backend, or build with a larger "
+                    "ANNULUS_KERNEL_BINS",
+                    plan.is_cake() ? " (--npt times --npt-azim)" : ""));
   }
   if (plan.has_variance() && !kernels::kVariance) {
     throw Error(ErrorKind::kBackend, backend, "these kernels were built without variance",

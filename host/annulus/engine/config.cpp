@@ -125,6 +125,7 @@ OpenOptions open_options(const IntegrateConfig& config) {
   OpenOptions open;
   open.verify_checksum = config.verify_checksum;
   open.raw_offset = config.raw_offset;
+  if (config.follow) open.follow = config.follow_timeout;
   if (!config.raw_shape.empty()) {
     if (config.raw_shape.size() != 2 || config.raw_shape[0] == 0 || config.raw_shape[1] == 0) {
       throw Error(ErrorKind::kUsage, "--raw-shape", "rows and columns are expected",
@@ -152,6 +153,9 @@ BackendOptions backend_options(const IntegrateConfig& config) {
   options.xclbin = config.xclbin;
   options.retry_device = config.retry_device;
   options.device_timeout = config.device_timeout;
+  options.device_memory = config.device_memory;
+  options.opencl_kernel = config.opencl_kernel;
+  options.profile = config.profile;
   const char* const xclbin = std::getenv("ANNULUS_XCLBIN");
   if (options.xclbin.empty() && xclbin != nullptr) options.xclbin = xclbin;
   return options;
@@ -188,11 +192,15 @@ void check_cpu(const IntegrateConfig& config) {
 // Options of a card, where they mean something.
 void check_card(const IntegrateConfig& config) {
   const IntegrateConfig unset;
-  const bool asked = config.device != unset.device || config.xclbin != unset.xclbin ||
-                     config.retry_device != unset.retry_device ||
+  if (config.device != unset.device && config.backend != "xrt" && config.backend != "opencl") {
+    throw Error(ErrorKind::kUsage, "--device",
+                fmt::format("it means nothing to the {} backend", config.backend),
+                "give --backend xrt or --backend opencl too");
+  }
+  const bool asked = config.xclbin != unset.xclbin || config.retry_device != unset.retry_device ||
                      config.device_timeout != unset.device_timeout;
   if (asked && config.backend != "xrt") {
-    throw Error(ErrorKind::kUsage, "--device, --xclbin, --retry-device, --device-timeout",
+    throw Error(ErrorKind::kUsage, "--xclbin, --retry-device, --device-timeout",
                 fmt::format("they mean nothing to the {} backend", config.backend), "give --backend xrt too");
   }
   if (!(config.device_timeout > 0) || config.device_timeout > 86400) {
@@ -202,11 +210,43 @@ void check_card(const IntegrateConfig& config) {
   }
 }
 
+void check_follow(const IntegrateConfig& config) {
+  const IntegrateConfig unset;
+  if (config.follow_timeout != unset.follow_timeout && !config.follow) {
+    throw Error(ErrorKind::kUsage, "--follow-timeout", "it means nothing without --follow",
+                "give --follow too");
+  }
+  if (!(config.follow_timeout > 0) || config.follow_timeout > 86400) {
+    throw Error(ErrorKind::kUsage, "--follow-timeout",
+                fmt::format("{} s is not sensible", config.follow_timeout),
+                "give a number of seconds above 0, a day at most");
+  }
+}
+
+// Options of the OpenCL backend, where they mean something.
+void check_opencl(const IntegrateConfig& config) {
+  const IntegrateConfig unset;
+  const bool asked = config.device_memory != unset.device_memory ||
+                     config.opencl_kernel != unset.opencl_kernel || config.profile != unset.profile;
+  if (asked && config.backend != "opencl") {
+    throw Error(ErrorKind::kUsage, "--device-memory, --opencl-kernel, --profile",
+                fmt::format("they mean nothing to the {} backend", config.backend),
+                "give --backend opencl too");
+  }
+  if (config.device_memory > kMostMemory) {
+    throw Error(ErrorKind::kUsage, "--device-memory",
+                fmt::format("{} MiB are not sensible", config.device_memory),
+                fmt::format("at most {}; 0 for all of the device", kMostMemory));
+  }
+}
+
 }  // namespace
 
 void check(const IntegrateConfig& config) {
   check_cpu(config);
   check_card(config);
+  check_follow(config);
+  check_opencl(config);
   if (config.memory == 0 || config.memory > kMostMemory) {
     throw Error(ErrorKind::kUsage, "--memory", fmt::format("{} MiB are not sensible", config.memory),
                 fmt::format("give 1 to {}; a frame is always held, however large it is", kMostMemory));
@@ -215,14 +255,14 @@ void check(const IntegrateConfig& config) {
     throw Error(ErrorKind::kUsage, "inputs", "no frames are named",
                 "for example: annulus integrate -p scan.poni *.cbf");
   }
-  if (config.poni.empty()) {
-    throw Error(ErrorKind::kUsage, "--poni", "the geometry is missing",
-                "give the PONI file of your calibration with -p");
-  }
   if (config.threads > kMostThreads || config.readers > kMostThreads || config.readers == 0) {
     throw Error(ErrorKind::kUsage, "--threads, --readers",
                 fmt::format("{} and {} are not sensible", config.threads, config.readers),
                 fmt::format("at most {} each, and at least one reader", kMostThreads));
+  }
+  if (config.format == OutputFormat::kXy && config.integration.azimuth_bins) {
+    throw Error(ErrorKind::kUsage, "--format", "xy holds one column of intensities, no cake",
+                "write NeXus, or leave --npt-azim out");
   }
   if (config.overwrite && config.append) {
     throw Error(ErrorKind::kUsage, "--overwrite", "it excludes --append", "give one of them");

@@ -25,6 +25,9 @@ struct IntegrateConfig {
   std::string mask;
   std::string dark;
   std::string flat;
+  bool no_file_mask = false;
+  bool follow = false;
+  double follow_timeout = 60;  // seconds
 
   std::vector<std::uint32_t> raw_shape;  // rows, columns
   std::string raw_type = "int32";
@@ -36,12 +39,15 @@ struct IntegrateConfig {
   std::string xclbin;
   bool retry_device = false;
   double device_timeout = 60;
+  std::uint64_t device_memory = 0;  // MiB
+  std::string opencl_kernel = "auto";
+  bool profile = false;
   unsigned threads = 0;
   unsigned readers = 2;
   bool latency = false;
   unsigned batch = 0;
   std::string instruction_set = "best";
-  std::uint64_t memory = 256;  // MiB of frames
+  std::uint64_t memory = 512;  // MiB of frames
   std::string plan_cache;
   bool keep_going = false;
 
@@ -67,12 +73,23 @@ void for_each_option(Config& config, Visit&& visit) {
   auto& integration = config.integration;
   visit(OptionInfo{"inputs", "inputs", "Input", "Files, file.h5::/path, patterns, directories, @list.txt"},
         config.inputs);
-  visit(OptionInfo{"poni", "-p,--poni", "Input", "PONI file: the geometry"}, config.poni);
+  visit(OptionInfo{"poni", "-p,--poni", "Input",
+                   "PONI file: the geometry (default: what an Eiger master file states)"},
+        config.poni);
   visit(OptionInfo{"mask", "-m,--mask", "Input",
                    "Image of pixels to leave out (not 0), added to the detector's gaps"},
         config.mask);
   visit(OptionInfo{"dark", "-d,--dark", "Input", "Image to subtract"}, config.dark);
   visit(OptionInfo{"flat", "-f,--flat", "Input", "Image to divide by"}, config.flat);
+  visit(OptionInfo{"no_file_mask", "--no-file-mask", "Input",
+                   "Do not leave out the pixels that the frames' own file marks"},
+        config.no_file_mask);
+  visit(
+      OptionInfo{"follow", "--follow", "Input", "Wait for frames of HDF5 files that are still being written"},
+      config.follow);
+  visit(OptionInfo{"follow_timeout", "--follow-timeout", "Input",
+                   "Seconds without a new frame that end a series before its promised length"},
+        config.follow_timeout);
   visit(OptionInfo{"raw_shape", "--raw-shape", "Input", "Rows and columns of headerless files"},
         config.raw_shape);
   visit(OptionInfo{"raw_type", "--raw-type", "Input", "Pixel type of headerless files, little endian"},
@@ -84,6 +101,9 @@ void for_each_option(Config& config, Visit&& visit) {
       config.verify_checksum);
 
   visit(OptionInfo{"npt", "-n,--npt", "Pattern", "Number of bins"}, integration.bins);
+  visit(OptionInfo{"npt_azim", "--npt-azim", "Pattern",
+                   "Number of azimuthal bins: makes a cake, radius x azimuth (default: a pattern)"},
+        integration.azimuth_bins);
   visit(OptionInfo{"unit", "-u,--unit", "Pattern", "r_m, r_mm, 2th_deg, 2th_rad, q_nm^-1 or q_A^-1"},
         integration.unit);
   visit(OptionInfo{"split", "--split", "Pattern", "How pixels are shared among bins: no, bbox or full"},
@@ -95,6 +115,9 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"azimuth_range", "--azimuth-range", "Pattern",
                    "Azimuths to keep, in degrees; 170 -170 goes through 180"},
         integration.azimuth_range);
+  visit(OptionInfo{"chi_discontinuity", "--chi-discontinuity", "Pattern",
+                   "Where azimuths of a cake jump: 180 (they go from -180 to 180) or 0 (0 to 360)"},
+        integration.chi_discontinuity);
 
   visit(OptionInfo{"polarization", "-P,--polarization", "Corrections", "Polarization factor, -1 to 1"},
         integration.polarization);
@@ -125,8 +148,11 @@ void for_each_option(Config& config, Visit&& visit) {
 
   visit(OptionInfo{"backend", "--backend", "Run", "What reduces frames: see 'annulus devices'"},
         config.backend);
-  visit(OptionInfo{"device", "--device", "Run", "Card of the xrt backend: index or PCIe address"},
-        config.device);
+  visit(
+      OptionInfo{
+          "device", "--device", "Run",
+          "Of xrt: index or PCIe address of the card; of opencl: indices or names, see docs/opencl.md"},
+      config.device);
   visit(OptionInfo{"xclbin", "--xclbin", "Run", "Kernels for the card (default: ANNULUS_XCLBIN)"},
         config.xclbin);
   visit(OptionInfo{"retry_device", "--retry-device", "Run", "Reopen a lost card, once, and go on"},
@@ -134,6 +160,14 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"device_timeout", "--device-timeout", "Run",
                    "Seconds after which a launch that does not end means a lost card"},
         config.device_timeout);
+  visit(OptionInfo{"device_memory", "--device-memory", "Run",
+                   "MiB that the opencl backend may use of each device (0: all)"},
+        config.device_memory);
+  visit(OptionInfo{"opencl_kernel", "--opencl-kernel", "Run",
+                   "How the opencl backend integrates: lanes, rows or local (auto: as measured)"},
+        config.opencl_kernel);
+  visit(OptionInfo{"profile", "--profile", "Run", "Print where the time of the opencl backend goes"},
+        config.profile);
   visit(OptionInfo{"threads", "--threads", "Run", "Threads of the backend (0: one a core)"}, config.threads);
   visit(OptionInfo{"readers", "--readers", "Run", "Threads that read files ahead"}, config.readers);
   visit(OptionInfo{"latency", "--latency", "Run", "All threads share one frame: for live use, not for scans"},
@@ -141,7 +175,7 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"batch", "--batch", "Run", "Frames that a thread reduces side by side (0: what suits)"},
         config.batch);
   visit(OptionInfo{"instruction_set", "--instruction-set", "Run",
-                   "Vector instructions of the cpu backend: best, generic, avx2 or avx512"},
+                   "Vector instructions of the cpu backend: best, generic, avx2, avx512 or neon"},
         config.instruction_set);
   visit(OptionInfo{"memory", "--memory", "Run", "MiB for frames that wait or are in work"}, config.memory);
   visit(OptionInfo{"plan_cache", "--plan-cache", "Run", "Folder that keeps plans for the next run"},

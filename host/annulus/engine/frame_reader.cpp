@@ -5,13 +5,32 @@
 #include <utility>
 
 namespace annulus {
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain(50);
+
+}  // namespace
+
+std::unique_ptr<FrameSource> open_when_there(const std::string& url, const OpenOptions& open,
+                                             const std::function<bool()>& give_up) {
+  const auto start = std::chrono::steady_clock::now();
+  while (true) {
+    try {
+      return open_source(url, open);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kUsage) throw;  // it will never be there
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+      if (!open.follow || waited.count() >= *open.follow || (give_up && give_up())) throw;
+    }
+    std::this_thread::sleep_for(kLookAgain);
+  }
+}
 
 FrameReader::FrameReader(std::vector<std::string> urls, Settings settings)
     : urls_(std::move(urls)), settings_(std::move(settings)) {
-  const std::size_t threads =
-      std::clamp<std::size_t>(settings_.threads, 1, std::max<std::size_t>(urls_.size(), 1));
   try {
-    for (std::size_t i = 0; i < threads; ++i) readers_.emplace_back([this] { work(); });
+    for (std::size_t i = 0; i < std::max(1u, settings_.threads); ++i)
+      readers_.emplace_back([this] { work(); });
   } catch (...) {
     stop();  // or those that did start would wait for ever, and we for them
     throw;
@@ -25,7 +44,7 @@ std::optional<ReadItem> FrameReader::next(const std::function<void()>& when_star
   const auto decided = [this] {
     return stopping_ || ready_.contains(handed_out_) || (exhausted_ && handed_out_ == numbered_);
   };
-  changed_.wait(lock, [&] { return decided() || (when_starved && starved()); });
+  changed_.wait(lock, [&] { return decided() || (when_starved && (starved() || waits_for_growth())); });
   if (!decided()) {
     lock.unlock();
     when_starved();
@@ -69,6 +88,10 @@ void FrameReader::work() {
   while (true) {
     Task task = next_task();
     if (task.kind == Task::Kind::kEnd) return;
+    if (task.kind == Task::Kind::kLook) {
+      look(task);
+      continue;
+    }
     const auto start = std::chrono::steady_clock::now();
     OpenedFile opened;
     ReadItem item;
@@ -82,12 +105,19 @@ void FrameReader::work() {
     const std::lock_guard lock(mutex_);
     busy_seconds_ += spent.count();
     if (task.kind == Task::Kind::kOpen) {
-      frames_opened_ += opened.source ? opened.source->info().frames : 1;
+      if (opened.fault && asked_to_stop()) stopping_ = true;
+      if (opened.source) {
+        opened.frames = opened.source->info().frames;
+        opened.ended = !settings_.open.follow;
+      }
+      frames_opened_ += opened.source ? opened.source->info().promised.value_or(opened.frames) : 1;
       last_archive_ = opened.source ? opened.source->info().bytes_held : 0;
       file_bytes_ += last_archive_;
       opened_.emplace(task.file, std::move(opened));
     } else {
       --reading_;
+      // What it was reckoned to take is replaced by what it takes.
+      frame_bytes_ += item.bytes - task.bytes;
       ready_.emplace(task.index, std::move(item));
     }
     changed_.notify_all();
@@ -102,7 +132,12 @@ FrameReader::Task FrameReader::next_task() {
     advance_file();
     if (exhausted_) return {};
     const auto current = opened_.find(current_file_);
-    if (current != opened_.end() && numbered_ - handed_out_ < settings_.ahead) {
+    if (current != opened_.end() && next_frame_ == current->second.frames) {
+      if (!current->second.looking) {
+        current->second.looking = true;
+        return {Task::Kind::kLook, current_file_, 0, 0, 0, current->second.source};
+      }
+    } else if (current != opened_.end() && numbered_ - handed_out_ < settings_.ahead) {
       const auto& source = current->second.source;
       const std::uint64_t bytes = frame_bytes(source->info());
       if (fits(bytes)) {
@@ -126,6 +161,8 @@ bool FrameReader::fits(std::uint64_t bytes) const {
 }
 
 bool FrameReader::may_open_ahead() const {
+  // Nobody knows how long the file before will be waited for: its successor's time has not begun.
+  if (settings_.open.follow) return false;
   const std::size_t ahead = std::max(1u, settings_.threads);
   return next_to_open_ < urls_.size() && next_to_open_ <= current_file_ + ahead &&
          (last_archive_ == 0 || fits(last_archive_));
@@ -135,25 +172,32 @@ bool FrameReader::may_open_ahead() const {
 bool FrameReader::starved() const {
   if (reading_ > 0 || numbered_ != handed_out_) return false;
   const auto current = opened_.find(current_file_);
-  return current != opened_.end() && current->second.source &&
-         next_frame_ < current->second.source->info().frames &&
+  return current != opened_.end() && current->second.source && next_frame_ < current->second.frames &&
          !fits(frame_bytes(current->second.source->info()));
 }
 
-// Leaves files whose frames are all numbered behind. A file that could not be opened is one bad frame.
+// The next frame is not written yet, and all before it were handed out.
+bool FrameReader::waits_for_growth() const {
+  if (reading_ > 0 || numbered_ != handed_out_) return false;
+  const auto current = opened_.find(current_file_);
+  return current != opened_.end() && !current->second.ended && next_frame_ == current->second.frames;
+}
+
+// Leaves files whose frames are all numbered behind. A file that could not be opened is one bad frame, and so
+// is the end of one that was followed and has fewer frames than it promised.
 void FrameReader::advance_file() {
   while (current_file_ < urls_.size()) {
     const auto current = opened_.find(current_file_);
     if (current == opened_.end()) return;
     OpenedFile& file = current->second;
+    if (next_frame_ < file.frames || !file.ended) return;
     if (file.fault) {
       ReadItem item;
       item.fault = std::move(file.fault);
       item.frame.index = numbered_;
       item.frame.source = urls_[current_file_];
+      item.frame.frame_in_source = next_frame_;
       ready_.emplace(numbered_++, std::move(item));
-    } else if (next_frame_ < file.source->info().frames) {
-      return;
     }
     if (file.source) file_bytes_ -= file.source->info().bytes_held;
     opened_.erase(current);
@@ -165,9 +209,41 @@ void FrameReader::advance_file() {
   changed_.notify_all();
 }
 
+bool FrameReader::asked_to_stop() const {
+  return settings_.stop_requested != nullptr && *settings_.stop_requested;
+}
+
+// After a while, since there was nothing more to read when it was decided.
+void FrameReader::look(const Task& task) {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kLookAgain, [this] { return stopping_; });
+    if (stopping_) return;
+  }
+  Growth growth;
+  try {
+    growth = task.source->grow();
+  } catch (const Error& error) {
+    growth = {0, true, error};
+  } catch (const std::exception& error) {
+    growth = {0, true, Error(ErrorKind::kInput, urls_[task.file], error.what())};
+  }
+  const std::lock_guard lock(mutex_);
+  OpenedFile& file = opened_.at(task.file);
+  file.looking = false;
+  file.frames = std::max(file.frames, growth.frames);
+  file.ended = growth.ended;
+  file.fault = std::move(growth.fault);
+  if (asked_to_stop()) stopping_ = true;
+  changed_.notify_all();
+}
+
 FrameReader::OpenedFile FrameReader::open(std::size_t file) const {
   try {
-    return {open_source(urls_[file], settings_.open), std::nullopt};
+    OpenedFile opened;
+    opened.source = open_when_there(urls_[file], settings_.open, [this] { return asked_to_stop(); });
+    if (settings_.check_file) settings_.check_file(*opened.source, urls_[file]);
+    return opened;
   } catch (const Error& error) {
     return {nullptr, error};
   } catch (const std::exception& error) {
@@ -186,7 +262,8 @@ ReadItem FrameReader::read(const Task& task) const {
   } catch (const std::exception& error) {
     item.fault = Error(ErrorKind::kInput, urls_[task.file], error.what());
   }
-  item.bytes = task.bytes;
+  const bool as_read = task.source->info().payloads_vary && !item.fault;
+  item.bytes = as_read ? frame_bytes(item.frame) : task.bytes;
   item.frame.index = task.index;
   item.frame.source = urls_[task.file];
   item.frame.frame_in_source = task.frame_in_source;

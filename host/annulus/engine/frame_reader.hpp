@@ -5,6 +5,7 @@
 #include <annulus/core/frame.hpp>
 #include <annulus/formats/frame_source.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,11 @@
 #include <vector>
 
 namespace annulus {
+
+// As open_source, but a file that is followed is waited for until it can be opened, as long as for a new
+// frame of it.
+std::unique_ptr<FrameSource> open_when_there(const std::string& url, const OpenOptions& open,
+                                             const std::function<bool()>& give_up = {});
 
 // A frame, or why there is none; in both cases the frame's index and source are set.
 struct ReadItem {
@@ -37,6 +43,10 @@ class FrameReader {
     // Bytes of frames that were read and not yet released, and of unpacked archives. A single frame is always
     // read, whatever its size. Where this is set, release() has to be called.
     std::uint64_t memory = std::numeric_limits<std::uint64_t>::max();
+    // Runs in the reading thread on every file that was opened; may throw Error to refuse it.
+    std::function<void(const FrameSource&, const std::string& url)> check_file = {};
+    // Files that are followed (open.follow) are waited for until this is set.
+    const std::atomic<bool>* stop_requested = nullptr;
   };
 
   FrameReader(std::vector<std::string> urls, Settings settings);
@@ -44,6 +54,7 @@ class FrameReader {
 
   // The next frame; none after the last. One thread calls this. If the memory is used up by frames that were
   // handed out, calls `when_starved`, which has to see to it that they are released, also by other threads.
+  // It is also called when the next frame of a file that is followed is not written yet.
   std::optional<ReadItem> next(const std::function<void()>& when_starved = {});
 
   // A frame that was handed out, of so many bytes, is gone. Any thread calls this.
@@ -59,25 +70,32 @@ class FrameReader {
  private:
   // A file that was opened ahead of its turn.
   struct OpenedFile {
-    std::shared_ptr<const FrameSource> source;
+    std::shared_ptr<FrameSource> source;
     std::optional<Error> fault;
+
+    std::uint64_t frames = 0;  // that can be read
+    bool ended = true;         // otherwise there will be more
+    bool looking = false;      // some thread looks whether there are
   };
   // What one reading thread does next, outside the lock.
   struct Task {
-    enum class Kind { kOpen, kRead, kEnd } kind = Kind::kEnd;
+    enum class Kind { kOpen, kRead, kLook, kEnd } kind = Kind::kEnd;
     std::size_t file = 0;
     std::uint64_t index = 0;            // for kRead: of the frame in the scan
     std::uint64_t frame_in_source = 0;  // likewise
     std::uint64_t bytes = 0;            // likewise
-    std::shared_ptr<const FrameSource> source;
+    std::shared_ptr<FrameSource> source;
   };
 
   void work();
+  void look(const Task& task);
   Task next_task();
   void advance_file();
   bool fits(std::uint64_t bytes) const;
   bool may_open_ahead() const;
   bool starved() const;
+  bool waits_for_growth() const;
+  bool asked_to_stop() const;
   OpenedFile open(std::size_t file) const;
   ReadItem read(const Task& task) const;
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -35,6 +36,25 @@ bool is_image_name(fs::path path) {
   return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
 }
 
+// Data files of an Eiger master in the same folder, which leads to them: <prefix>_data_000001.h5. Their
+// frames would count twice.
+void remove_data_files(std::vector<std::string>& files) {
+  constexpr std::string_view kMaster = "_master", kData = "_data_";
+  std::set<std::string> prefixes;
+  for (const std::string& file : files) {
+    const std::string stem = fs::path(file).stem().string();
+    if (lower_extension(file) == ".h5" && stem.ends_with(kMaster))
+      prefixes.insert(stem.substr(0, stem.size() - kMaster.size()));
+  }
+  std::erase_if(files, [&](const std::string& file) {
+    const std::string stem = fs::path(file).stem().string();
+    const auto at = stem.rfind(kData);
+    return lower_extension(file) == ".h5" && at != std::string::npos &&
+           stem.find_first_not_of("0123456789", at + kData.size()) == std::string::npos &&
+           prefixes.contains(stem.substr(0, at));
+  });
+}
+
 void expand_directory(const std::string& directory, std::vector<std::string>& urls) {
   std::vector<std::string> files;
   try {
@@ -55,6 +75,7 @@ void expand_directory(const std::string& directory, std::vector<std::string>& ur
     throw Error(ErrorKind::kInput, directory, "no image files in this directory",
                 "known are .cbf .edf .tif .tiff .npy .h5 .hdf5 .raw, also with .gz or .bz2");
   }
+  remove_data_files(files);
   std::sort(files.begin(), files.end(), natural_less);
   urls.insert(urls.end(), files.begin(), files.end());
 }

@@ -7,9 +7,9 @@
 namespace annulus {
 
 // Each argument is a file, "file.h5::/path", a glob pattern, a directory (the image files in it, by
-// extension, in natural order: img_2 before img_10), or "@list.txt" with one argument a line. Files are not
-// opened. Throws kInput for a pattern, directory or list that yields nothing, and for a file that does not
-// exist.
+// extension, in natural order: img_2 before img_10; not the data files of an Eiger master beside them), or
+// "@list.txt" with one argument a line. Files are not opened. Throws kInput for a pattern, directory or list
+// that yields nothing, and for a file that does not exist.
 std::vector<std::string> expand_inputs(const std::vector<std::string>& arguments);
 
 // Order of file names that a person expects: digits compare as numbers.

@@ -26,6 +26,7 @@ struct Ticket {
   std::uint64_t index = 0;
   std::string source;
   std::uint64_t frame_in_source = 0;
+  bool of_several = false;
   std::uint64_t payload_bytes = 0;
   std::uint64_t bytes_held = 0;  // by the frame, until its result is there
   std::optional<Error> fault;
@@ -52,6 +53,12 @@ class TicketQueue {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     changed_.notify_all();
+  }
+  // False if nothing came, and nobody closed it, for so long.
+  bool wait_for(double seconds) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                             [this] { return closed_ || !tickets_.empty(); });
   }
   std::optional<Ticket> pop() {
     std::unique_lock lock(mutex_);
@@ -92,16 +99,25 @@ class Writer {
   // backend and those who wait for it come to an end, but writes no more.
   void run() {
     Clock::time_point last_flush = Clock::now();
-    while (auto ticket = tickets_.pop()) {
+    while (true) {
+      // Whoever reads the output while it grows waits no longer for the last pattern than for others.
+      const bool pause = unflushed_ && !stopped() && !tickets_.wait_for(kFlushSeconds);
+      if (pause) {
+        flush();
+        last_flush = Clock::now();
+      }
+      auto ticket = tickets_.pop();
+      if (!ticket) break;
       try {
         std::optional<FrameResult> result = result_of(*ticket);
         if (stopped()) continue;
         take(std::move(*ticket), std::move(result));
         const bool flush_due = seconds_since(last_flush) > kFlushSeconds;
         const bool nothing_to_wait_for = results_.empty() && tickets_.idle();
-        if (waiting_.size() >= kWriteBatch || flush_due || nothing_to_wait_for) write();
+        const bool enough = waiting_.size() >= kWriteBatch || waiting_.size() * plan_.bins() >= kBinsAtOnce;
+        if (enough || flush_due || nothing_to_wait_for) write();
         if (flush_due && !stopped()) {
-          sink_.flush();
+          flush();
           last_flush = Clock::now();
         }
       } catch (...) {
@@ -120,7 +136,9 @@ class Writer {
   const ReductionSummary& summary() const { return summary_; }
 
  private:
+  // Frames written at once, or as many as have this many bins: large cakes would take much memory meanwhile.
   static constexpr std::size_t kWriteBatch = 32;
+  static constexpr std::size_t kBinsAtOnce = std::size_t{1} << 20;
   static constexpr double kFlushSeconds = 0.5;
 
   // None for a frame that never reached the backend. Either way the frame itself is gone.
@@ -151,6 +169,7 @@ class Writer {
       Frame named;
       named.source = reduced.source;
       named.frame_in_source = reduced.frame_in_source;
+      named.of_several = ticket.of_several;
       ticket.fault = Error(ErrorKind::kInput, describe(named), result->fault,
                            "the file is damaged or still being written; --keep-going skips such frames");
     }
@@ -175,10 +194,20 @@ class Writer {
     if (waiting_.empty()) return;
     const auto start = Clock::now();
     sink_.append(waiting_);
+    unflushed_ = true;
     summary_.write_seconds += seconds_since(start);
     summary_.frames += waiting_.size();
     waiting_.clear();
     if (on_written_) on_written_(summary_);
+  }
+
+  void flush() {
+    try {
+      sink_.flush();
+      unflushed_ = false;
+    } catch (...) {
+      fail();
+    }
   }
 
   void fail() {
@@ -195,16 +224,26 @@ class Writer {
   std::function<void(const ReductionSummary&)> on_written_;
   std::deque<FrameResult> results_;
   std::vector<ReducedFrame> waiting_;
+  bool unflushed_ = false;  // something was written since the last flush
   ReductionSummary summary_;
   std::exception_ptr failure_;
   std::atomic<bool> stopped_ = false;
 };
 
-// Frames of a batch, so that half of the memory is enough to fill the backend: while it works on those,
-// others are read. The reader holds to the memory whatever the batch.
+// Frames of a batch, so that memory is enough to fill the backend while one more batch is read. A vector that
+// is not full takes as long as a full one, so batches are as large as that allows. The reader holds to the
+// memory whatever the batch.
 std::size_t choose_batch(const Backend& backend, std::uint64_t frame_bytes, std::uint64_t memory) {
   const std::uint64_t frames = memory / std::max<std::uint64_t>(frame_bytes, 1);
-  return std::clamp<std::uint64_t>(frames / (2 * backend.capacity()), 1, backend.batch_size());
+  return std::clamp<std::uint64_t>(frames / (backend.capacity() + 1), 1, backend.batch_size());
+}
+
+// The last frames of a scan, fewer than all threads could take in full batches, are dealt out evenly, so that
+// all threads end together. Asked when every thread has got the same number of batches.
+std::size_t last_batches(const Backend& backend, std::size_t full, std::uint64_t frames_left) {
+  const std::size_t threads = std::max<std::size_t>(backend.capacity() / 2, 1);
+  if (frames_left >= full * threads) return full;
+  return std::max<std::size_t>((frames_left + threads - 1) / threads, 1);
 }
 
 // Frames that may wait to be submitted, if memory allows: enough to fill half of the backend at once.
@@ -212,19 +251,28 @@ std::size_t choose_ahead(const Backend& backend) { return backend.capacity() * b
 
 }  // namespace
 
-FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open) {
+ProbedSource probe_source(const std::vector<std::string>& urls, const OpenOptions& open) {
   std::optional<Error> first_fault;
   for (const std::string& url : urls) {
     try {
-      const auto source = open_source(url, open);
-      const SourceInfo& info = source->info();
-      if (info.frames > 0) return {url, info.shape, info.type, info.max_count};
+      auto source = open_when_there(url, open);
+      if (source->info().frames > 0 || open.follow) return {url, std::move(source)};
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kUsage) throw;
       if (!first_fault) first_fault = error;
     }
   }
   throw first_fault.value_or(
       Error(ErrorKind::kInput, urls.empty() ? "input" : urls.front(), "no frame to read"));
+}
+
+FrameProperties properties_of(const ProbedSource& probed) {
+  const SourceInfo& info = probed.source->info();
+  return {probed.url, info.shape, info.type, info.max_count};
+}
+
+FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open) {
+  return properties_of(probe_source(urls, open));
 }
 
 ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_ptr<const Plan> plan,
@@ -237,7 +285,7 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
   open.map_payloads = true;  // backends look whether payloads are intact
   FrameReader reader(urls, {open, settings.readers, choose_ahead(backend),
                             [&](Frame frame) { return prepare_frame(*plan, std::move(frame)); },
-                            settings.memory_for_frames});
+                            settings.memory_for_frames, settings.check_file, settings.stop_requested});
   TicketQueue tickets;
   Writer writer(
       *plan, settings.keep_going, backend, tickets, sink, [&](std::uint64_t bytes) { reader.release(bytes); },
@@ -248,6 +296,8 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
 
   bool interrupted = false;
   std::vector<Frame> batch;
+  std::size_t most = backend.batch_size();
+  std::uint64_t batches = 0, handed_out = 0;
   const auto submit = [&] {
     if (batch.empty()) return;
     backend.submit(std::move(batch));
@@ -260,18 +310,27 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
       if (interrupted) break;
       auto item = reader.next(submit);
       if (!item) break;
-      Ticket ticket{item->frame.index,          item->frame.source, item->frame.frame_in_source,
-                    item->frame.payload.size(), item->bytes,        std::move(item->fault)};
+      ++handed_out;
+      Ticket ticket{item->frame.index,      item->frame.source,         item->frame.frame_in_source,
+                    item->frame.of_several, item->frame.payload.size(), item->bytes,
+                    std::move(item->fault)};
       const bool good = !ticket.fault;
       if (good) batch.push_back(std::move(item->frame));
       if (tickets.full()) submit();
       tickets.push(std::move(ticket));
-      if (batch.size() >= choose_batch(backend, item->bytes, settings.memory_for_frames)) submit();
+      const std::size_t full = choose_batch(backend, item->bytes, settings.memory_for_frames);
+      if (batch.size() < std::min(full, most)) continue;
+      submit();
+      if (2 * ++batches % backend.capacity() != 0) continue;
+      const std::uint64_t expected = reader.frames_expected();
+      most = last_batches(backend, full, expected - std::min(expected, handed_out));
     }
     submit();
   } catch (...) {
     failure = std::current_exception();
   }
+  // It may also have come while a file was waited for.
+  interrupted = settings.stop_requested != nullptr && *settings.stop_requested;
   reader.stop();
   backend.finish();
   tickets.close();

@@ -21,7 +21,10 @@ struct ReductionSettings {
   OpenOptions open;
   unsigned readers = 2;                                    // threads that read files
   bool keep_going = false;                                 // a bad frame is recorded and the scan goes on
-  std::size_t memory_for_frames = std::size_t{256} << 20;  // bytes that wait or are in work
+  std::size_t memory_for_frames = std::size_t{512} << 20;  // bytes that wait or are in work
+
+  // Looks at every file when it is opened; may throw Error to refuse it.
+  std::function<void(const FrameSource&, const std::string& url)> check_file = {};
 
   const std::atomic<bool>* stop_requested = nullptr;  // set by a signal: end after what is in work
 };
@@ -47,7 +50,16 @@ struct ReductionSummary {
   std::optional<Error> first_fault;  // what ended the scan, or the first bad frame with keep_going
 };
 
-// What the first readable frame tells. Throws kInput with the first file's error if none is readable.
+// The first file that can be read, which speaks for the scan. Throws kInput with the first file's error if
+// there is none; one that is followed is waited for.
+struct ProbedSource {
+  std::string url;
+  std::unique_ptr<const FrameSource> source;
+};
+ProbedSource probe_source(const std::vector<std::string>& urls, const OpenOptions& open);
+FrameProperties properties_of(const ProbedSource& probed);
+
+// What it tells of its frames.
 FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open);
 
 // `backend` has `plan` loaded, so that one which refuses it costs no output.

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <annulus/engine/config.hpp>
+#include <annulus/engine/file_defaults.hpp>
 #include <annulus/plan/plan.hpp>
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace annulus {
@@ -14,10 +16,15 @@ namespace annulus {
 struct ScanPlan {
   std::vector<std::string> urls;
   OpenOptions open;
-  std::string poni_text;
+  std::string poni_text;  // of the PONI file, or made from what the frames' file states
   std::shared_ptr<const Plan> plan;
   bool plan_loaded = false;  // from the folder of plans, not built
   std::string note;          // about that folder, for the user; mostly empty
+
+  FileDefaults defaults;  // for ReductionSettings
+
+  // What the frames' own file decided: "geometry", "wavelength" and "mask", with a text for the user.
+  std::vector<std::pair<std::string, std::string>> from_file;
 };
 
 // Throws kUsage for a configuration that makes no sense, and what reading its files and build_plan throw.

@@ -66,6 +66,7 @@ Frame make_frame(const SourceInfo& info, const std::string& source, std::uint64_
   frame.payload = std::move(payload);
   frame.source = source;
   frame.frame_in_source = i;
+  frame.of_several = info.frames > 1 || info.promised.value_or(1) > 1;
   return frame;
 }
 

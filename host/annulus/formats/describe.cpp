@@ -1,3 +1,4 @@
+#include <annulus/codecs/block_pixels.hpp>
 #include <annulus/codecs/byte_offset.hpp>
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/sha256.hpp>
@@ -92,7 +93,8 @@ nlohmann::json describe_source(const FrameSource& source, const std::string& url
     const Image<double> image = decode_frame(frame);
     describe_pixels(std::vector<std::int32_t>(image.pixels.begin(), image.pixels.end()), json);
   } else {
-    visit_pixel_type(frame.type, [&](auto zero) { describe_pixels(pixels_of<decltype(zero)>(frame), json); });
+    const Frame raw = decode_blocks(frame);
+    visit_pixel_type(raw.type, [&](auto zero) { describe_pixels(pixels_of<decltype(zero)>(raw), json); });
   }
   return json;
 }

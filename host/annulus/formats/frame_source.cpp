@@ -42,7 +42,10 @@ std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptio
       throw input_error(parts.path, "a packed HDF5 file cannot be read", "unpack it first");
     }
     file.reset();
-    return open_hdf5(parts.path, parts.dataset);
+    return open_hdf5(parts.path, parts.dataset, options);
+  }
+  if (options.follow) {
+    throw Error(ErrorKind::kUsage, parts.path, "only HDF5 files can be followed", "leave --follow out");
   }
   if (parts.has_dataset) {
     throw input_error(parts.path, "is not an HDF5 file, so it has no datasets",
@@ -63,16 +66,23 @@ std::uint64_t frame_bytes(const SourceInfo& info) {
   return std::max<std::uint64_t>(bytes, BufferPool::most_for(bytes));
 }
 
+std::uint64_t frame_bytes(const Frame& frame) {
+  return std::max<std::uint64_t>(frame.payload.size(), BufferPool::most_for(frame.payload.size()));
+}
+
 Image<double> read_image(const std::string& url, const OpenOptions& options) {
   return decode_frame(open_source(url, options)->read(0));
 }
 
-Mask read_mask(const std::string& url, const OpenOptions& options) {
-  const Image<double> image = read_image(url, options);
+Mask as_mask(const Image<double>& image) {
   Mask mask{image.shape, std::vector<std::uint8_t>(image.pixels.size())};
   // NaN is not zero: excluded.
   for (std::size_t i = 0; i < image.pixels.size(); ++i) mask.pixels[i] = image.pixels[i] != 0 ? 1 : 0;
   return mask;
+}
+
+Mask read_mask(const std::string& url, const OpenOptions& options) {
+  return as_mask(read_image(url, options));
 }
 
 }  // namespace annulus

@@ -1,117 +1,147 @@
+#include <annulus/codecs/decode_frame.hpp>
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/hdf5.hpp>
-#include <annulus/formats/hdf5_dataset.hpp>
-#include <annulus/formats/hdf5_find.hpp>
+#include <annulus/formats/hdf5_instrument.hpp>
+#include <annulus/formats/hdf5_series.hpp>
 #include <annulus/formats/header_text.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <optional>
-#include <vector>
+#include <thread>
 
 namespace annulus {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 class Hdf5Source : public FrameSource {
  public:
-  Hdf5Source(const std::string& path, const std::string& dataset) : path_(path) {
+  Hdf5Source(const std::string& path, const std::string& dataset, std::optional<double> follow)
+      : path_(path), follow_(follow) {
     const Hdf5Session session;
-    open_file();
-    const auto paths = dataset.empty() ? find_image_datasets(path_, file_.get()) : std::vector{dataset};
-    info_.frames = 0;
-    for (const auto& name : paths) add(Hdf5Dataset(file_.get(), path_, name));
+    series_.emplace(path, dataset, follow.has_value());
     info_.format = "HDF5";
-    read_metadata(paths.front());
+    info_.type = series_->type();
+    info_.shape = series_->shape();
+    info_.frames = series_->frames();
+    frames_ = info_.frames;
+    if (follow_) note_growth();
+    // A frame that takes a little more than the average does not surprise.
+    info_.bytes_to_read = series_->average_bytes() + series_->average_bytes() / 8;
+    info_.payloads_vary = true;
+    for (const std::string& url : series_->datasets()) info_.header.emplace_back("dataset", url);
+    const Hdf5Handle file = open_hdf5_file(path_);
+    read_instrument(file.get(), series_->first_dataset(), info_);
+    // The promise is about the whole series.
+    if (!dataset.empty()) info_.promised.reset();
   }
 
   ~Hdf5Source() override {
     const Hdf5Session session;
-    datasets_.clear();
-    file_ = {};
+    series_.reset();
   }
 
   const SourceInfo& info() const override { return info_; }
 
   Frame read(std::uint64_t i) const override {
-    check_frame_index(path_, info_, i);
-    const Hdf5Session session;
-    for (const auto& dataset : datasets_) {
-      if (i < dataset.frames()) return make_frame(info_, dataset.url(), i, dataset.read(i));
-      i -= dataset.frames();
+    if (i >= frames_) {
+      throw input_error(
+          path_, fmt::format("frame {} was asked for; the file has {}, counted from 0", i, frames_.load()));
     }
-    throw input_error(path_, "no such frame");
+    std::string source;
+    FetchedFrame fetched = fetch(i, source);
+    Frame frame = make_frame(info_, source, fetched.frame, {});
+    frame.codec = fetched.codec;
+    frame.payload = std::move(fetched).finish();
+    return frame;
+  }
+
+  std::optional<Mask> pixel_mask() const override {
+    FetchedFrame fetched;
+    Frame frame;
+    {
+      const Hdf5Session session;
+      const Hdf5Handle file = open_hdf5_file(path_);
+      const auto place = find_pixel_mask(file.get(), path_, series_->first_dataset());
+      if (!place) return std::nullopt;
+      const Hdf5Dataset dataset(*place);
+      frame.type = dataset.type();
+      frame.shape = dataset.shape();
+      frame.source = place->url();
+      fetched = dataset.fetch(0);
+    }
+    frame.codec = fetched.codec;
+    frame.payload = std::move(fetched).finish();
+    return as_mask(decode_frame(frame));
+  }
+
+  Growth grow() override {
+    const Hdf5Session session;
+    try {
+      series_->look();
+    } catch (const Error&) {
+      // Its writer has it, or it is being replaced: seen again at the next look, or missed at the end.
+    }
+    if (series_->frames() > frames_) note_growth();
+    frames_ = series_->frames();
+    if (info_.promised && frames_ >= *info_.promised) return {frames_, true, std::nullopt};
+    if (seconds_since(last_growth_) < follow_.value_or(0)) return {frames_, false, std::nullopt};
+    // A frame that is missing does not end a scan that goes on behind it.
+    const auto written = series_->bytes_written();
+    if (!written || written == written_) return give_up();
+    note_growth();
+    return {frames_, false, std::nullopt};
   }
 
  private:
-  void open_file() {
-    file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-    if (file_) return;
-    // A file that somebody is writing opens only in the mode made for that.
-    H5Eclear2(H5E_DEFAULT);
-    file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
-    if (file_) return;
-    H5Eclear2(H5E_DEFAULT);
-    // Once more for the message, which is about the plain mode then.
-    file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-    if (file_) return;
-    throw hdf5_error(path_, "cannot be opened as HDF5",
-                     "copy it again if it is damaged; wait if it is being written");
-  }
-
-  void add(Hdf5Dataset dataset) {
-    if (datasets_.empty()) {
-      info_.type = dataset.type();
-      info_.shape = dataset.shape();
-    } else if (dataset.type() != info_.type || dataset.shape() != info_.shape) {
-      throw input_error(
-          dataset.url(),
-          fmt::format("{} {}, but {} is {} {}", to_string(dataset.shape()), name_of(dataset.type()),
-                      datasets_.front().url(), to_string(info_.shape), name_of(info_.type)),
-          "name one dataset");
-    }
-    info_.frames += dataset.frames();
-    info_.header.emplace_back("dataset", dataset.url());
-    datasets_.push_back(std::move(dataset));
-  }
-
-  // What NXmx and DECTRIS files say in the entry that the dataset belongs to.
-  void read_metadata(const std::string& dataset) {
-    const auto end = dataset.find('/', 1);
-    if (!dataset.starts_with('/') || end == std::string::npos) return;
-    const std::string instrument = dataset.substr(0, end) + "/instrument";
-    for (const char* name :
-         {"/detector/detectorSpecific/countrate_correction_count_cutoff", "/detector/saturation_value"}) {
-      const auto number = read_number(file_.get(), instrument + name);
-      if (!number || !(number->value >= 1) || !(number->value < 0x1p53)) continue;
-      info_.max_count = static_cast<std::int64_t>(number->value);
-      break;
-    }
-    for (const char* name : {"/beam/incident_wavelength", "/monochromator/wavelength"}) {
-      const auto number = read_number(file_.get(), instrument + name);
-      if (!number || !(number->value > 0)) continue;
-      const auto metres = metres_per(number->units);
-      if (!metres) continue;
-      info_.wavelength = number->value * *metres;
-      break;
+  // The lock is held only while HDF5 is called. Who writes the file may have it for a moment.
+  FetchedFrame fetch(std::uint64_t i, std::string& source) const {
+    constexpr std::chrono::milliseconds kMoment(20);
+    const auto start = Clock::now();
+    while (true) {
+      {
+        const Hdf5Session session;
+        const bool patient = follow_ && seconds_since(start) < *follow_;
+        if (!patient || series_->can_open(i)) return series_->fetch(i, source);
+      }
+      std::this_thread::sleep_for(kMoment);
     }
   }
 
-  // Wavelengths in NeXus files are in Angstrom where nothing else is said.
-  static std::optional<double> metres_per(std::string_view units) {
-    constexpr std::pair<std::string_view, double> kUnits[] = {
-        {"", 1e-10},         {"A", 1e-10}, {"angstrom", 1e-10}, {"angstroms", 1e-10},
-        {"\xc3\x85", 1e-10}, {"nm", 1e-9}, {"pm", 1e-12},       {"m", 1}};
-    for (const auto& [name, metres] : kUnits) {
-      if (equal_ignoring_case(units, name)) return metres;
+  void note_growth() {
+    last_growth_ = Clock::now();
+    written_ = series_->bytes_written();
+  }
+
+  Growth give_up() {
+    const Hdf5Series::Rest rest = series_->give_up();
+    frames_ = series_->frames();
+    const std::uint64_t expected = std::max(info_.promised.value_or(0), frames_ + rest.frames);
+    if (expected > frames_) {
+      return {frames_, true,
+              input_error(path_,
+                          fmt::format("{} of {} frames never came: nothing new for {:g} s",
+                                      expected - frames_, expected, *follow_),
+                          "the writer has stopped, or --follow-timeout is too short for it")};
     }
-    return std::nullopt;
+    return {frames_, true, rest.fault};
   }
 
   std::string path_;
-  Hdf5Handle file_;
-  std::vector<Hdf5Dataset> datasets_;
+  std::optional<double> follow_;
   SourceInfo info_;
+  mutable std::optional<Hdf5Series> series_;  // with the HDF5 lock held
+  std::atomic<std::uint64_t> frames_ = 0;
+  Clock::time_point last_growth_ = Clock::now();
+  std::optional<std::uint64_t> written_;  // at that time
 };
 
 }  // namespace
@@ -126,8 +156,9 @@ bool looks_like_hdf5(std::span<const std::byte> head) {
   return false;
 }
 
-std::unique_ptr<FrameSource> open_hdf5(const std::string& path, const std::string& dataset) {
-  return std::make_unique<Hdf5Source>(path, dataset);
+std::unique_ptr<FrameSource> open_hdf5(const std::string& path, const std::string& dataset,
+                                       const OpenOptions& options) {
+  return std::make_unique<Hdf5Source>(path, dataset, options.follow);
 }
 
 }  // namespace annulus

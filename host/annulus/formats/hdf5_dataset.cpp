@@ -1,5 +1,6 @@
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/hdf5_dataset.hpp>
+#include <annulus/formats/hdf5_types.hpp>
 
 #include <fmt/format.h>
 
@@ -11,32 +12,6 @@ namespace annulus {
 namespace {
 
 constexpr const char* kCopyAgain = "the file is damaged or incomplete: copy it again";
-
-hid_t native_type(PixelType type) {
-  switch (type) {
-    case PixelType::kU8:
-      return H5T_NATIVE_UINT8;
-    case PixelType::kU16:
-      return H5T_NATIVE_UINT16;
-    case PixelType::kU32:
-      return H5T_NATIVE_UINT32;
-    case PixelType::kU64:
-      return H5T_NATIVE_UINT64;
-    case PixelType::kI8:
-      return H5T_NATIVE_INT8;
-    case PixelType::kI16:
-      return H5T_NATIVE_INT16;
-    case PixelType::kI32:
-      return H5T_NATIVE_INT32;
-    case PixelType::kI64:
-      return H5T_NATIVE_INT64;
-    case PixelType::kF32:
-      return H5T_NATIVE_FLOAT;
-    case PixelType::kF64:
-      break;
-  }
-  return H5T_NATIVE_DOUBLE;
-}
 
 // Filters that detector files use, and where Debian keeps them.
 struct KnownFilter {
@@ -53,10 +28,17 @@ constexpr KnownFilter kKnownFilters[] = {
     {32013, "ZFP", "hdf5-filter-plugin-zfp-serial"},
 };
 
+// Whether elements lie in the file as they do in memory: no other byte order, no half floats, no
+// enumerations.
+bool is_native(hid_t stored, PixelType type) { return H5Tequal(stored, native_type(type)) > 0; }
+
 }  // namespace
 
-Hdf5Dataset::Hdf5Dataset(hid_t file, const std::string& file_path, const std::string& path)
-    : url_(file_path + "::" + path), dataset_(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose) {
+Hdf5Dataset::Hdf5Dataset(DatasetPlace place)
+    : place_(std::move(place)),
+      url_(place_.url()),
+      file_(open_hdf5_file(place_.file)),
+      dataset_(H5Dopen2(file_.get(), place_.path.c_str(), H5P_DEFAULT), H5Dclose) {
   if (!dataset_) {
     throw hdf5_error(url_, "cannot be opened as a dataset",
                      "check its path, and that linked files are present");
@@ -67,19 +49,20 @@ Hdf5Dataset::Hdf5Dataset(hid_t file, const std::string& file_path, const std::st
   if (!properties) throw hdf5_error(url_, "the layout cannot be read", kCopyAgain);
   const H5D_layout_t layout = H5Pget_layout(properties.get());
   if (layout == H5D_CHUNKED) {
-    chunk_.resize(static_cast<std::size_t>(rank_));
-    if (H5Pget_chunk(properties.get(), rank_, chunk_.data()) != rank_ ||
+    chunk_.assign(3, 1);
+    if (H5Pget_chunk(properties.get(), rank_, chunk_.data() + (3 - rank_)) != rank_ ||
         std::ranges::count(chunk_, hsize_t{0}) > 0) {
       throw hdf5_error(url_, "the chunks cannot be read", kCopyAgain);
     }
   }
   read_filters(properties.get());
+  choose_way();
   // Without filters a chunk has one size only; the library reads that much, whatever the file says.
   if (layout == H5D_CHUNKED && pipeline_.empty() &&
       H5Dget_storage_size(dataset_.get()) % chunk_bytes() != 0) {
     throw input_error(url_, "the chunks have another size than the dataset says", kCopyAgain);
   }
-  if (layout == H5D_VIRTUAL) check_virtual_sources(properties.get(), file_path);
+  if (layout == H5D_VIRTUAL) check_virtual_sources(properties.get());
   if (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT) {
     const std::uint64_t stored = H5Dget_storage_size(dataset_.get());
     if (stored == 0) {
@@ -101,6 +84,10 @@ void Hdf5Dataset::read_type() {
   H5T_class_t kind = H5Tget_class(type.get());
   H5T_sign_t sign = H5T_SGN_NONE;
   if (kind == H5T_INTEGER) sign = H5Tget_sign(type.get());
+  const auto elements = [this, &type](PixelType found) {
+    type_ = found;
+    native_ = is_native(type.get(), found);
+  };
   // h5py stores booleans as an enumeration of int8.
   const std::size_t size = H5Tget_size(type.get());
   stored_element_ = size;
@@ -109,29 +96,20 @@ void Hdf5Dataset::read_type() {
     const bool is_signed = sign == H5T_SGN_2;
     switch (size) {
       case 1:
-        type_ = is_signed ? PixelType::kI8 : PixelType::kU8;
-        return;
+        return elements(is_signed ? PixelType::kI8 : PixelType::kU8);
       case 2:
-        type_ = is_signed ? PixelType::kI16 : PixelType::kU16;
-        return;
+        return elements(is_signed ? PixelType::kI16 : PixelType::kU16);
       case 4:
-        type_ = is_signed ? PixelType::kI32 : PixelType::kU32;
-        return;
+        return elements(is_signed ? PixelType::kI32 : PixelType::kU32);
       case 8:
-        type_ = is_signed ? PixelType::kI64 : PixelType::kU64;
-        return;
+        return elements(is_signed ? PixelType::kI64 : PixelType::kU64);
       default:
         break;
     }
   }
-  if (kind == H5T_FLOAT && (size == 2 || size == 4)) {
-    type_ = PixelType::kF32;  // half floats are exact in it
-    return;
-  }
-  if (kind == H5T_FLOAT && size == 8) {
-    type_ = PixelType::kF64;
-    return;
-  }
+  // Half floats are exact in it.
+  if (kind == H5T_FLOAT && (size == 2 || size == 4)) return elements(PixelType::kF32);
+  if (kind == H5T_FLOAT && size == 8) return elements(PixelType::kF64);
   throw input_error(url_, "the elements are no integers or floats of up to 64 bits",
                     "name a dataset of images");
 }
@@ -153,7 +131,6 @@ void Hdf5Dataset::read_shape() {
   };
   shape_ = checked_shape(url_, side(extent[1]), side(extent[2]));
   frames_ = extent[0];
-  if (frames_ == 0) throw input_error(url_, "the stack holds no frames", "wait until the file is written");
 }
 
 void Hdf5Dataset::read_filters(hid_t properties) {
@@ -165,13 +142,32 @@ void Hdf5Dataset::read_filters(hid_t properties) {
     std::array<char, 64> name{};
     const H5Z_filter_t id = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags, &count,
                                            values.data(), name.size(), name.data(), &config);
-    const htri_t available = id >= 0 ? H5Zfilter_avail(id) : 0;
     H5Eclear2(H5E_DEFAULT);
     values.resize(std::min(count, values.size()));
-    if (available > 0) {
-      pipeline_.push_back({id, std::move(values)});
-      continue;
-    }
+    pipeline_.push_back({id, std::move(values)});
+  }
+}
+
+void Hdf5Dataset::choose_way() {
+  const auto packing =
+      chunk_.empty() || !native_ ? std::nullopt : known_packing(url_, pipeline_, stored_element_);
+  if (!packing) return require_filters();
+  packing_ = *packing;
+  const bool frame_a_chunk = chunk_[0] == 1 && chunk_[1] == shape_.rows && chunk_[2] == shape_.cols;
+  const bool for_backends =
+      packing_.kind == ChunkPacking::Kind::kNone ||
+      (packing_.kind == ChunkPacking::Kind::kCodec && !is_float(type_) && stored_element_ <= 4);
+  way_ = frame_a_chunk && for_backends ? Way::kWhole : Way::kTiles;
+  if (way_ == Way::kTiles)
+    tile_layout_ = std::make_shared<const TileLayout>(TileLayout{url_, shape_, type_, chunk_});
+}
+
+void Hdf5Dataset::require_filters() const {
+  for (const Hdf5Filter& filter : pipeline_) {
+    const H5Z_filter_t id = filter.id;
+    const htri_t available = id >= 0 ? H5Zfilter_avail(id) : 0;
+    H5Eclear2(H5E_DEFAULT);
+    if (available > 0) continue;
     const auto known = std::ranges::find(kKnownFilters, id, &KnownFilter::id);
     if (known != std::end(kKnownFilters)) {
       throw input_error(url_, fmt::format("HDF5 filter {} ({}) is not installed", id, known->name),
@@ -183,11 +179,11 @@ void Hdf5Dataset::read_filters(hid_t properties) {
 }
 
 // The library gives fill values for sources that are missing.
-void Hdf5Dataset::check_virtual_sources(hid_t properties, const std::string& file_path) const {
+void Hdf5Dataset::check_virtual_sources(hid_t properties) const {
   std::size_t count = 0;
   if (H5Pget_virtual_count(properties, &count) < 0)
     throw hdf5_error(url_, "the layout cannot be read", kCopyAgain);
-  const auto folder = std::filesystem::path(file_path).parent_path();
+  const auto folder = std::filesystem::path(place_.file).parent_path();
   std::string checked;
   for (std::size_t i = 0; i < count; ++i) {
     const ssize_t length = H5Pget_virtual_filename(properties, i, nullptr, 0);
@@ -204,62 +200,6 @@ void Hdf5Dataset::check_virtual_sources(hid_t properties, const std::string& fil
     }
     checked = name;
   }
-}
-
-std::uint64_t Hdf5Dataset::chunk_bytes() const {
-  std::uint64_t bytes = stored_element_;
-  for (const hsize_t side : chunk_) bytes *= side;  // HDF5 holds chunks below 4 GiB
-  return bytes;
-}
-
-// Every chunk of the frame must be there, and worth unpacking.
-void Hdf5Dataset::check_chunks(std::uint64_t i) const {
-  if (chunk_.empty()) return;
-  const auto at = static_cast<std::size_t>(rank_ - 2);
-  std::array<hsize_t, 3> offset{};
-  if (rank_ == 3) offset[0] = i / chunk_[0] * chunk_[0];
-  for (offset[at] = 0; offset[at] < shape_.rows; offset[at] += chunk_[at]) {
-    for (offset[at + 1] = 0; offset[at + 1] < shape_.cols; offset[at + 1] += chunk_[at + 1]) {
-      hsize_t size = 0;
-      if (H5Dget_chunk_storage_size(dataset_.get(), offset.data(), &size) < 0 || size == 0) {
-        H5Eclear2(H5E_DEFAULT);
-        throw input_error(url_, fmt::format("frame {} was not, or not wholly, written", i),
-                          "wait until the file is written");
-      }
-      // Unpacking takes memory for the whole chunk, whose size is a claim like any other.
-      check_plausible(url_, chunk_bytes(), size);
-      if (pipeline_.empty()) continue;
-      const Buffer stored = allocate(url_, size);
-      std::uint32_t mask = 0;
-      if (H5Dread_chunk(dataset_.get(), H5P_DEFAULT, offset.data(), &mask, stored.bytes.get()) < 0) {
-        throw hdf5_error(url_, fmt::format("frame {} cannot be read", i), kCopyAgain);
-      }
-      if (const auto fault = chunk_fault(pipeline_, mask, stored.view(), chunk_bytes(), stored_element_);
-          !fault.empty()) {
-        throw input_error(url_, fmt::format("frame {} is damaged: {}", i, fault), kCopyAgain);
-      }
-    }
-  }
-}
-
-Bytes Hdf5Dataset::read(std::uint64_t i) const {
-  check_chunks(i);
-  const Hdf5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
-  const std::array<hsize_t, 3> start = {i, 0, 0};
-  const std::array<hsize_t, 3> count = {1, shape_.rows, shape_.cols};
-  const auto skip = static_cast<std::size_t>(3 - rank_);
-  const Hdf5Handle memory(H5Screate_simple(2, count.data() + 1, nullptr), H5Sclose);
-  if (!space || !memory ||
-      H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data() + skip, nullptr, count.data() + skip,
-                          nullptr) < 0) {
-    throw hdf5_error(url_, fmt::format("frame {} cannot be selected", i), kCopyAgain);
-  }
-  Buffer buffer = allocate(url_, shape_.size() * size_of(type_));
-  if (H5Dread(dataset_.get(), native_type(type_), memory.get(), space.get(), H5P_DEFAULT,
-              buffer.bytes.get()) < 0) {
-    throw hdf5_error(url_, fmt::format("frame {} cannot be read", i), kCopyAgain);
-  }
-  return std::move(buffer).freeze();
 }
 
 }  // namespace annulus

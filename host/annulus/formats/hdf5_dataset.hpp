@@ -1,49 +1,98 @@
-// One dataset that holds an image or a stack of them. Used with the HDF5 lock held.
+// One dataset that holds an image or a stack of them, and what is stored of its frames.
 #pragma once
 
 #include <annulus/core/bytes.hpp>
+#include <annulus/core/frame.hpp>
 #include <annulus/core/image.hpp>
 #include <annulus/core/pixel_type.hpp>
 #include <annulus/formats/hdf5_chunk_check.hpp>
 #include <annulus/formats/hdf5_error.hpp>
+#include <annulus/formats/hdf5_file.hpp>
+#include <annulus/formats/hdf5_tiles.hpp>
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace annulus {
 
+// What was fetched of a frame: its payload, or the chunks that have to be unpacked and put together, which
+// needs no lock.
+struct FetchedFrame {
+  std::uint64_t frame = 0;  // of the dataset
+  Codec codec = Codec::kRaw;
+  Bytes payload;
+  std::shared_ptr<const TileLayout> layout;  // if there is one, the tiles count
+  std::vector<StoredTile> tiles;
+
+  Bytes finish() && { return layout ? assemble_tiles(*layout, frame, tiles) : std::move(payload); }
+};
+
+// Made, used and destroyed with the HDF5 lock held.
 class Hdf5Dataset {
  public:
-  // Throws kInput if it is absent, no stack of images, or needs a filter that is not installed.
-  Hdf5Dataset(hid_t file, const std::string& file_path, const std::string& path);
+  // Throws kInput if it is absent, no stack of images, or needs a filter that is not installed. A stack
+  // without frames is one that may grow.
+  explicit Hdf5Dataset(DatasetPlace place);
 
-  const std::string& url() const { return url_; }  // file.h5::/path
+  const DatasetPlace& place() const { return place_; }
   PixelType type() const { return type_; }
   Shape shape() const { return shape_; }
   std::uint64_t frames() const { return frames_; }
 
-  // Pixels of frame i in native (little endian) order. A frame that was never written throws kInput: the
-  // library would give its fill value instead.
-  Bytes read(std::uint64_t i) const;
+  // What a frame takes in the file, on average; its pixels if nothing is known.
+  std::uint64_t stored_bytes() const;  // of all frames
+  std::uint64_t average_bytes() const;
+
+  // Whether the file was opened while somebody writes it, in the mode that is made for that.
+  bool is_shared_with_writer() const;
+
+  // Chunks show which frames were written; of other layouts nobody can tell.
+  bool shows_what_is_written() const { return !chunk_.empty() && chunk_[0] == 1; }
+  bool is_written(std::uint64_t i) const;
+
+  // Frame i as it is stored, or its pixels in native (little endian) order where only the library can read
+  // them. A frame that was never written throws kInput: the library would give its fill value instead.
+  FetchedFrame fetch(std::uint64_t i) const;
 
  private:
+  // kWhole: a chunk is a frame, as backends take it. kTiles: chunks that we unpack ourselves. kLibrary: the
+  // rest.
+  enum class Way { kWhole, kTiles, kLibrary };
+
   void read_type();
   void read_shape();
   void read_filters(hid_t properties);
-  void check_virtual_sources(hid_t properties, const std::string& file_path) const;
+  void choose_way();
+  void require_filters() const;
+  void check_virtual_sources(hid_t properties) const;
+  template <typename Visit>
+  void for_each_chunk(std::uint64_t i, Visit&& visit) const;
+  std::uint64_t stored_size(const ChunkOffset& offset) const;
+  Bytes read_stored(std::uint64_t i, const ChunkOffset& offset, std::uint32_t& filter_mask) const;
+  StoredTile read_tile(std::uint64_t i, const ChunkOffset& offset) const;
   void check_chunks(std::uint64_t i) const;
+  Bytes read_through_library(std::uint64_t i) const;
   std::uint64_t chunk_bytes() const;
 
-  std::string url_;
+  DatasetPlace place_;
+  std::string url_;  // the place, for messages
+  Hdf5Handle file_;
   Hdf5Handle dataset_;
   PixelType type_ = PixelType::kI32;
+  bool native_ = false;  // elements are in the file as they are in memory
   Shape shape_;
   std::uint64_t frames_ = 1;
   int rank_ = 0;
   std::size_t stored_element_ = 0;  // bytes of an element in the file
-  std::vector<hsize_t> chunk_;      // empty unless chunked
+  std::vector<hsize_t> chunk_;      // frames, rows, columns; empty unless chunked
   std::vector<Hdf5Filter> pipeline_;
+  Way way_ = Way::kLibrary;
+  ChunkPacking packing_;
+  std::shared_ptr<const TileLayout> tile_layout_;  // for kTiles
 };
 
 }  // namespace annulus

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
 
 namespace annulus {
 namespace {
@@ -35,12 +38,9 @@ bool is_image(hid_t file, const std::string& path) {
   return shape && (shape->size() == 2 || shape->size() == 3);
 }
 
-std::string text_attribute(hid_t object, const char* name) {
-  const Hdf5Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
-  H5Eclear2(H5E_DEFAULT);
-  if (!attribute) return {};
-  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
-  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
+// One text of fixed or variable length, which `read` puts where it is told; empty if it is anything else.
+template <typename Read>
+std::string text_of(const Hdf5Handle& type, const Hdf5Handle& space, Read&& read) {
   if (!type || !space || H5Tget_class(type.get()) != H5T_STRING ||
       H5Sget_simple_extent_npoints(space.get()) != 1) {
     return {};
@@ -48,7 +48,7 @@ std::string text_attribute(hid_t object, const char* name) {
   std::string text;
   if (H5Tis_variable_str(type.get()) > 0) {
     char* value = nullptr;
-    if (H5Aread(attribute.get(), type.get(), &value) >= 0 && value != nullptr) {
+    if (read(&value) >= 0 && value != nullptr) {
       text = value;
       H5free_memory(value);
     }
@@ -56,12 +56,21 @@ std::string text_attribute(hid_t object, const char* name) {
     const std::size_t size = H5Tget_size(type.get());
     if (size > 4096) return {};
     text.resize(size);
-    if (H5Aread(attribute.get(), type.get(), text.data()) < 0) text.clear();
+    if (read(text.data()) < 0) text.clear();
     text.resize(std::min(text.size(), text.find('\0')));
     text.resize(text.find_last_not_of(' ') + 1);
   }
   H5Eclear2(H5E_DEFAULT);
   return text;
+}
+
+std::string text_attribute(hid_t object, const char* name) {
+  const Hdf5Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
+  H5Eclear2(H5E_DEFAULT);
+  if (!attribute) return {};
+  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  return text_of(type, space, [&](void* to) { return H5Aread(attribute.get(), type.get(), to); });
 }
 
 std::string join(const std::string& group, const std::string& name) {
@@ -85,17 +94,50 @@ std::optional<std::string> follow_default_chain(hid_t file) {
   return std::nullopt;
 }
 
+constexpr const char* kDataGroup = "/entry/data";
+
+// The number in data_000001, if it is such a name.
+std::optional<std::uint64_t> number_in(std::string_view name) {
+  constexpr std::string_view kStart = "data_";
+  if (!name.starts_with(kStart) || name.size() == kStart.size() || name.size() > kStart.size() + 18)
+    return std::nullopt;
+  std::uint64_t number = 0;
+  for (const char digit : name.substr(kStart.size())) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    number = 10 * number + static_cast<std::uint64_t>(digit - '0');
+  }
+  return number;
+}
+
+using NumberedNames = std::vector<std::pair<std::uint64_t, std::string>>;
+
+// C calls this: no exception may leave it.
+herr_t note_numbered(hid_t, const char* name, const H5L_info_t*, void* data) noexcept {
+  if (const auto number = number_in(name)) static_cast<NumberedNames*>(data)->emplace_back(*number, name);
+  return 0;
+}
+
+// By number: data_999999 comes before data_1000000. The link counts, not whether it leads somewhere: a
+// missing data file is an error, not the end of a scan.
 std::vector<std::string> numbered_datasets(hid_t file) {
+  NumberedNames names;
+  const Hdf5Handle group(H5Gopen2(file, kDataGroup, H5P_DEFAULT), H5Gclose);
+  if (group) H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, note_numbered, &names);
+  H5Eclear2(H5E_DEFAULT);
+  std::ranges::sort(names);
   std::vector<std::string> paths;
-  const auto path_of = [](std::size_t number) { return fmt::format("/entry/data/data_{:06}", number); };
-  // The link counts, not whether it leads somewhere: a missing data file is an error, not the end of a scan.
-  const Hdf5Handle group(H5Gopen2(file, "/entry/data", H5P_DEFAULT), H5Gclose);
-  H5Eclear2(H5E_DEFAULT);
-  if (!group) return paths;
-  while (H5Lexists(file, path_of(paths.size() + 1).c_str(), H5P_DEFAULT) > 0)
-    paths.push_back(path_of(paths.size() + 1));
-  H5Eclear2(H5E_DEFAULT);
+  for (const auto& [number, name] : names) paths.push_back(join(kDataGroup, name));
   return paths;
+}
+
+// Virtual datasets beside the numbered ones are made of them; these are read quicker and say what is missing.
+bool stands_for_numbered(hid_t file, const std::string& path) {
+  if (number_in(path.substr(path.rfind('/') + 1))) return true;
+  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle properties(dataset ? H5Dget_create_plist(dataset.get()) : H5I_INVALID_HID, H5Pclose);
+  const bool is_virtual = properties && H5Pget_layout(properties.get()) == H5D_VIRTUAL;
+  H5Eclear2(H5E_DEFAULT);
+  return is_virtual;
 }
 
 struct Survey {
@@ -119,9 +161,15 @@ herr_t note_dataset(hid_t file, const char* name, const H5O_info_t* object, void
 }  // namespace
 
 std::vector<std::string> find_image_datasets(const std::string& where, hid_t file) {
-  if (const auto path = follow_default_chain(file); path && is_image(file, *path)) return {*path};
-  if (is_image(file, "/entry/data/data")) return {"/entry/data/data"};
-  if (auto paths = numbered_datasets(file); !paths.empty()) return paths;
+  const std::vector<std::string> numbered = numbered_datasets(file);
+  const auto choose = [&](const std::string& path) {
+    const bool in_the_group = path.starts_with(std::string(kDataGroup) + "/");
+    const bool all = !numbered.empty() && in_the_group && stands_for_numbered(file, path);
+    return all ? numbered : std::vector{path};
+  };
+  if (const auto path = follow_default_chain(file); path && is_image(file, *path)) return choose(*path);
+  if (is_image(file, "/entry/data/data")) return choose("/entry/data/data");
+  if (!numbered.empty()) return numbered;
 
   Survey survey;
   if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &survey, H5O_INFO_BASIC) < 0) {
@@ -138,19 +186,46 @@ std::vector<std::string> find_image_datasets(const std::string& where, hid_t fil
       fmt::format("name the dataset: {}::/path/to/dataset", where));
 }
 
-std::optional<Hdf5Number> read_number(hid_t file, const std::string& path) {
+namespace {
+
+std::optional<Hdf5Number> read_number_of(hid_t file, const std::string& path, bool may_be_one_of_many) {
   const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
   H5Eclear2(H5E_DEFAULT);
   if (!dataset || !is_number(dataset.get())) return std::nullopt;
   const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
-  if (!space || H5Sget_simple_extent_npoints(space.get()) != 1) return std::nullopt;
+  const hssize_t numbers = space ? H5Sget_simple_extent_npoints(space.get()) : 0;
+  if (numbers < 1 || (numbers > 1 && !may_be_one_of_many)) return std::nullopt;
+  const hsize_t first[H5S_MAX_RANK] = {};
+  if (numbers > 1 && H5Sselect_elements(space.get(), H5S_SELECT_SET, 1, first) < 0) return std::nullopt;
+  const Hdf5Handle one(H5Screate(H5S_SCALAR), H5Sclose);
   Hdf5Number number;
-  const bool good =
-      H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &number.value) >= 0;
+  const bool good = one && H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, one.get(), space.get(), H5P_DEFAULT,
+                                   &number.value) >= 0;
   H5Eclear2(H5E_DEFAULT);
   if (!good) return std::nullopt;
   number.units = text_attribute(dataset.get(), "units");
   return number;
+}
+
+}  // namespace
+
+std::optional<Hdf5Number> read_number(hid_t file, const std::string& path) {
+  return read_number_of(file, path, false);
+}
+
+std::optional<Hdf5Number> read_first_number(hid_t file, const std::string& path) {
+  return read_number_of(file, path, true);
+}
+
+std::string read_label(hid_t file, const std::string& path) {
+  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  H5Eclear2(H5E_DEFAULT);
+  if (!dataset) return {};
+  const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  return text_of(type, space, [&](void* to) {
+    return H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
+  });
 }
 
 }  // namespace annulus

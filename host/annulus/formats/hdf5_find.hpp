@@ -11,7 +11,8 @@ namespace annulus {
 
 // One path; several for the numbered datasets of a DECTRIS master file, which make one scan.
 // In order: the NeXus default chain, /entry/data/data, /entry/data/data_000001 and those after it, the only
-// dataset of 2 or 3 dimensions. Throws kInput with the datasets there are.
+// dataset of 2 or 3 dimensions. A virtual dataset in /entry/data stands for the numbered ones beside it.
+// Throws kInput with the datasets there are.
 std::vector<std::string> find_image_datasets(const std::string& where, hid_t file);
 
 // A number in the file, in the unit its `units` attribute names (empty without one).
@@ -20,5 +21,11 @@ struct Hdf5Number {
   std::string units;
 };
 std::optional<Hdf5Number> read_number(hid_t file, const std::string& path);
+
+// The same of an array: its first number.
+std::optional<Hdf5Number> read_first_number(hid_t file, const std::string& path);
+
+// A text in the file; empty if there is none.
+std::string read_label(hid_t file, const std::string& path);
 
 }  // namespace annulus

@@ -17,7 +17,11 @@ Hdf5Session::Hdf5Session() : lock_(lock_hdf5()) {
   H5Eclear2(H5E_DEFAULT);
 }
 
-Hdf5Session::~Hdf5Session() { H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_); }
+Hdf5Session::~Hdf5Session() {
+  // A thread that ends with reasons on its stack keeps the library from closing.
+  H5Eclear2(H5E_DEFAULT);
+  H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_);
+}
 
 bool Hdf5Handle::reset() {
   if (id_ < 0) return true;

@@ -33,6 +33,9 @@ struct Tick {
 // Ticks at 1, 2 or 5 times a power of ten, about `wanted` of them.
 std::vector<Tick> linear_ticks(double low, double high, int wanted);
 
+// Ticks at angles that people know, about `wanted` of them; like linear_ticks for a few degrees.
+std::vector<Tick> degree_ticks(double low, double high, int wanted);
+
 // Ticks for an axis of logarithms: whole decades with a label, their multiples without.
 std::vector<Tick> decade_ticks(double low, double high);
 

@@ -33,22 +33,30 @@ nlohmann::json describe_output(const std::filesystem::path& path) {
   nlohmann::json options = nlohmann::json::object();
   for (const auto& [name, value] : header.options) options[to_utf8(name)] = to_utf8(value);
   const std::vector<double>& ends = header.edges.empty() ? header.axis : header.edges;
-  return {{"format", layout::kDefinition},
-          {"program", to_utf8(header.program)},
-          {"version", to_utf8(header.program_version)},
-          {"date", to_utf8(header.date)},
-          {"backend", to_utf8(header.backend)},
-          {"frames", file.frames()},
-          {"good", file.frames() - bad_count},
-          {"bad", bad_count},
-          {"bad_frames", bad},
-          {"bins", file.bins()},
-          {"axis", to_utf8(header.axis_name)},
-          {"unit", to_utf8(header.axis_units)},
-          {"range", {ends.front(), ends.back()}},
-          {"errors", header.has_errors},
-          {"plan_hash", to_utf8(header.plan_hash)},
-          {"options", options}};
+  nlohmann::json description = {
+      {"format", header.is_cake() ? layout::kCakeDefinition : layout::kPatternDefinition},
+      {"program", to_utf8(header.program)},
+      {"version", to_utf8(header.program_version)},
+      {"date", to_utf8(header.date)},
+      {"backend", to_utf8(header.backend)},
+      {"frames", file.frames()},
+      {"good", file.frames() - bad_count},
+      {"bad", bad_count},
+      {"bad_frames", bad},
+      {"bins", file.bins()},
+      {"axis", to_utf8(header.axis_name)},
+      {"unit", to_utf8(header.axis_units)},
+      {"range", {ends.front(), ends.back()}},
+      {"errors", header.has_errors},
+      {"plan_hash", to_utf8(header.plan_hash)},
+      {"options", options}};
+  if (header.is_cake()) {
+    const std::vector<double>& azimuths =
+        header.azimuth_edges.empty() ? header.azimuth_axis : header.azimuth_edges;
+    description["shape"] = {header.azimuth_axis.size(), header.axis.size()};
+    description["azimuth_range"] = {azimuths.front(), azimuths.back()};
+  }
+  return description;
 }
 
 }  // namespace annulus

@@ -25,6 +25,12 @@ Hdf5Handle vector_space(std::size_t count) {
   return {H5Screate_simple(1, &size, nullptr), H5Sclose};
 }
 
+Hdf5Handle array_space(std::size_t count, std::size_t rows) {
+  if (rows == 0) return vector_space(count);
+  const hsize_t size[] = {rows, count / rows};
+  return {H5Screate_simple(2, size, nullptr), H5Sclose};
+}
+
 void put_attribute(hid_t object, const char* name, hid_t type, hid_t space, const void* value) {
   Hdf5Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute || H5Awrite(attribute.get(), type, value) < 0) {
@@ -127,12 +133,13 @@ Hdf5Handle write_number(hid_t parent, const char* name, double value, const char
   return dataset;
 }
 
-Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<double>& values) {
-  return put_dataset(parent, name, H5T_NATIVE_DOUBLE, vector_space(values.size()).get(), values.data());
+Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<double>& values, std::size_t rows) {
+  return put_dataset(parent, name, H5T_NATIVE_DOUBLE, array_space(values.size(), rows).get(), values.data());
 }
 
-Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<std::int64_t>& values) {
-  return put_dataset(parent, name, H5T_NATIVE_INT64, vector_space(values.size()).get(), values.data());
+Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<std::int64_t>& values,
+                       std::size_t rows) {
+  return put_dataset(parent, name, H5T_NATIVE_INT64, array_space(values.size(), rows).get(), values.data());
 }
 
 bool has_object(hid_t parent, const std::string& path) {

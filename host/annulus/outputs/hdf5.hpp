@@ -28,8 +28,11 @@ void write_attribute(hid_t object, const char* name, std::int32_t value);
 void write_text(hid_t parent, const std::string& name, std::string_view text);
 void write_flag(hid_t parent, const char* name, bool value);  // an enumeration that h5py reads as a bool
 Hdf5Handle write_number(hid_t parent, const char* name, double value, const char* units);
-Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<double>& values);
-Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<std::int64_t>& values);
+// rows = 0: one dimension; else two, with so many rows.
+Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<double>& values,
+                       std::size_t rows = 0);
+Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<std::int64_t>& values,
+                       std::size_t rows = 0);
 
 // Reading: nothing if the object is absent or of another kind.
 std::optional<std::string> read_text(hid_t parent, const std::string& path);

@@ -54,6 +54,7 @@ void write_matrix(const std::filesystem::path& path, const Plan& plan, bool over
   write_array(file.get(), "normalization", widened(plan.normalization));
   if (!plan.dark.empty()) write_array(file.get(), "dark", widened(plan.dark));
   write_array(file.get(), "axis", plan.axis);
+  if (plan.is_cake()) write_array(file.get(), "azimuth_axis", plan.azimuth_axis);
   if (!file.reset()) {
     throw Error(ErrorKind::kOutput, path.string(), "the matrix could not be written completely",
                 "is the disk full?");

@@ -109,52 +109,65 @@ void write_totals(hid_t reduction, const Plan& plan) {
   write_attribute(group.get(), "dark_bits", std::int32_t{plan.dark_bits});
   write_attribute(group.get(), "normalization_factor", plan.options.normalization_factor);
   write_attribute(group.get(), "description", kAccumulatorsDescription);
-  write_array(group.get(), "normalization", plan.totals.normalization);
-  write_array(group.get(), "count", plan.totals.count);
-  if (!plan.totals.dark.empty()) write_array(group.get(), "dark", plan.totals.dark);
+  const std::size_t lines = plan.azimuth_axis.size();
+  write_array(group.get(), "normalization", plan.totals.normalization, lines);
+  write_array(group.get(), "count", plan.totals.count, lines);
+  if (!plan.totals.dark.empty()) write_array(group.get(), "dark", plan.totals.dark, lines);
+}
+
+void write_axis(hid_t data, const std::string& field, const std::string& name, std::string_view units,
+                const std::vector<double>& centres, const std::vector<double>& ends) {
+  const Hdf5Handle axis = write_array(data, field.c_str(), centres);
+  write_attribute(axis.get(), "units", units);
+  write_attribute(axis.get(), "long_name", std::string_view(name));
+  const Hdf5Handle edges = write_array(data, (field + "_edges").c_str(), ends);
+  write_attribute(edges.get(), "units", units);
+  write_attribute(edges.get(), "long_name", std::string_view(name + " bin edges"));
 }
 
 void write_data(hid_t entry, const Plan& plan) {
   const Hdf5Handle data = create_group(entry, "data", "NXdata");
   write_attribute(data.get(), "signal", std::string_view("I"));
-  write_attribute(data.get(), "axes", std::vector<std::string>{".", "radial_axis"});
-  write_attribute(data.get(), "interpretation", std::string_view("spectrum"));
-
-  const std::string name(nexus_name(plan.options.unit));
-  const Hdf5Handle axis = write_array(data.get(), "radial_axis", plan.axis);
-  write_attribute(axis.get(), "units", nexus_units(plan.options.unit));
-  write_attribute(axis.get(), "long_name", std::string_view(name));
-  const Hdf5Handle edges = write_array(data.get(), "radial_axis_edges", plan.edges);
-  write_attribute(edges.get(), "units", nexus_units(plan.options.unit));
-  write_attribute(edges.get(), "long_name", std::string_view(name + " bin edges"));
+  std::vector<std::string> axes{".", "radial_axis"};
+  if (plan.is_cake()) axes.insert(axes.begin() + 1, "azimuthal_axis");
+  write_attribute(data.get(), "axes", axes);
+  write_attribute(data.get(), "interpretation", std::string_view(plan.is_cake() ? "image" : "spectrum"));
+  write_axis(data.get(), "radial_axis", std::string(nexus_name(plan.options.unit)),
+             nexus_units(plan.options.unit), plan.axis, plan.edges);
+  if (plan.is_cake()) {
+    write_axis(data.get(), "azimuthal_axis", "chi", "degrees", plan.azimuth_axis, plan.azimuth_edges);
+  }
 
   std::vector<double> values(plan.totals.normalization.size());
   const double unit = std::ldexp(1.0, -(plan.weight_bits + plan.normalization_bits));
   std::transform(plan.totals.normalization.begin(), plan.totals.normalization.end(), values.begin(),
                  [unit](std::int64_t total) { return static_cast<double>(total) * unit; });
-  const Hdf5Handle norm = write_array(data.get(), "norm", values);
+  const Hdf5Handle norm = write_array(data.get(), "norm", values, plan.azimuth_axis.size());
   write_attribute(norm.get(), "units", std::string_view("arbitrary units"));
   write_attribute(norm.get(), "long_name",
                   std::string_view("effective number of pixels contributing to the corresponding bin"));
 }
 
 void create_bin_rows(hid_t file, const Plan& plan, std::uint64_t expected) {
-  const RowShape shape{plan.bins(), layout::chunk_rows(plan.bins() * sizeof(double), expected)};
+  const RowExtent bins = layout::bins_of(plan);
+  const RowChunk chunk = layout::chunk_of(bins, expected);
   const double nothing = std::numeric_limits<double>::quiet_NaN();
   const std::int64_t zero = 0;
-  const Hdf5Handle intensity = create_rows(file, layout::kIntensity, H5T_NATIVE_DOUBLE, shape, &nothing);
+  const Hdf5Handle intensity =
+      create_rows(file, layout::kIntensity, H5T_NATIVE_DOUBLE, bins, chunk, &nothing);
   write_attribute(intensity.get(), "units", std::string_view("arbitrary units"));
   write_attribute(intensity.get(), "long_name", std::string_view("intensity"));
-  create_rows(file, layout::kSignal, H5T_NATIVE_INT64, shape, &zero);
+  create_rows(file, layout::kSignal, H5T_NATIVE_INT64, bins, chunk, &zero);
   if (plan.has_variance()) {
-    const Hdf5Handle errors = create_rows(file, layout::kErrors, H5T_NATIVE_DOUBLE, shape, &nothing);
+    const Hdf5Handle errors = create_rows(file, layout::kErrors, H5T_NATIVE_DOUBLE, bins, chunk, &nothing);
     write_attribute(errors.get(), "units", std::string_view("arbitrary units"));
     write_attribute(errors.get(), "long_name", std::string_view("estimated intensity error"));
-    create_rows(file, layout::kVariance, H5T_NATIVE_INT64, shape, &zero);
+    create_rows(file, layout::kVariance, H5T_NATIVE_INT64, bins, chunk, &zero);
   }
-  create_rows(file, layout::kMissingNormalization, H5T_NATIVE_INT64, shape, &zero);
-  create_rows(file, layout::kMissingCount, H5T_NATIVE_INT64, shape, &zero);
-  if (!plan.totals.dark.empty()) create_rows(file, layout::kMissingDark, H5T_NATIVE_INT64, shape, &zero);
+  create_rows(file, layout::kMissingNormalization, H5T_NATIVE_INT64, bins, chunk, &zero);
+  create_rows(file, layout::kMissingCount, H5T_NATIVE_INT64, bins, chunk, &zero);
+  if (!plan.totals.dark.empty())
+    create_rows(file, layout::kMissingDark, H5T_NATIVE_INT64, bins, chunk, &zero);
 }
 
 void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
@@ -164,21 +177,22 @@ void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
                                    "fault). status is written after everything else of a frame: its length "
                                    "is the number of frames that are stored."));
   const std::uint64_t expected = run.expected_frames;
-  const RowShape scalar{
-      0, expected == 0 ? kScalarChunkRows : std::min<std::uint64_t>(kScalarChunkRows, expected)};
+  const RowExtent one_value;
+  const RowChunk chunk{expected == 0 ? kScalarChunkRows
+                                     : std::min<std::uint64_t>(kScalarChunkRows, expected)};
   const std::uint64_t zero = 0;
   const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
-  create_rows(file, layout::kFrameIndex, H5T_NATIVE_UINT64, scalar, &zero);
-  create_rows(file, layout::kFrameInSource, H5T_NATIVE_UINT64, scalar, &zero);
-  create_rows(file, layout::kInvalidPixels, H5T_NATIVE_UINT64, scalar, &zero);
-  create_rows(file, layout::kFractionBits, H5T_NATIVE_INT32, scalar, &zero);
-  create_rows(file, layout::kStatus, H5T_NATIVE_UINT8, scalar, &not_stored);
+  create_rows(file, layout::kFrameIndex, H5T_NATIVE_UINT64, one_value, chunk, &zero);
+  create_rows(file, layout::kFrameInSource, H5T_NATIVE_UINT64, one_value, chunk, &zero);
+  create_rows(file, layout::kInvalidPixels, H5T_NATIVE_UINT64, one_value, chunk, &zero);
+  create_rows(file, layout::kFractionBits, H5T_NATIVE_INT32, one_value, chunk, &zero);
+  create_rows(file, layout::kStatus, H5T_NATIVE_UINT8, one_value, chunk, &not_stored);
 
   const auto create_texts = [&](const char* path, std::size_t length) {
     const Hdf5Handle type = fixed_text_type(length);
     const std::string empty(length, '\0');
-    const RowShape shape{0, std::min(layout::chunk_rows(length, expected), scalar.chunk_rows)};
-    create_rows(file, path, type.get(), shape, empty.data());
+    const RowChunk texts{std::min(layout::chunk_rows(length, expected), chunk.rows)};
+    create_rows(file, path, type.get(), one_value, texts, empty.data());
   };
   create_texts(layout::kSource, layout::source_length(run.longest_source_name));
   create_texts(layout::kFault, layout::kFaultLength);
@@ -215,7 +229,8 @@ void write_structure(hid_t file, const Plan& plan, const RunDescription& run) {
   write_root(file, run, now);
   const Hdf5Handle entry = create_group(file, "entry", "NXentry");
   write_attribute(entry.get(), "default", std::string_view("data"));
-  write_text(entry.get(), "definition", layout::kDefinition);
+  write_text(entry.get(), "definition",
+             plan.is_cake() ? layout::kCakeDefinition : layout::kPatternDefinition);
   write_text(entry.get(), "title", "Azimuthal integration");
   write_text(entry.get(), "start_time", now);
   write_end_time(file, now);

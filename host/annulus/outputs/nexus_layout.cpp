@@ -10,6 +10,7 @@ constexpr std::size_t kSourceStep = 64;
 constexpr std::size_t kLongestSource = 4096;  // PATH_MAX; what is longer is cut
 constexpr std::size_t kChunkBytes = std::size_t{512} << 10;
 constexpr std::uint64_t kMostChunkRows = 4096;
+constexpr std::size_t kMostChunkBytes = std::size_t{4} << 20;  // of a single frame
 
 }  // namespace
 
@@ -21,6 +22,17 @@ std::size_t source_length(std::size_t longest_source_name) {
 std::uint64_t chunk_rows(std::size_t row_bytes, std::uint64_t expected_frames) {
   const std::uint64_t fitting = std::clamp<std::uint64_t>(kChunkBytes / row_bytes, 1, kMostChunkRows);
   return expected_frames == 0 ? fitting : std::min(fitting, expected_frames);
+}
+
+RowExtent bins_of(const Plan& plan) { return {plan.axis.size(), plan.azimuth_axis.size()}; }
+
+RowChunk chunk_of(RowExtent bins, std::uint64_t expected_frames) {
+  const std::size_t bytes = bins.values() * sizeof(double);
+  RowChunk chunk{chunk_rows(bytes, expected_frames), bins.lines};
+  if (bins.lines > 0 && bytes > kMostChunkBytes) {
+    chunk.lines = std::max<std::size_t>(1, kMostChunkBytes / (bins.width * sizeof(double)));
+  }
+  return chunk;
 }
 
 }  // namespace annulus::layout

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/row_dataset.hpp>
 #include <annulus/outputs/sink.hpp>
 
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace annulus::layout {
 
-inline constexpr const char* kDefinition = "NXazint1d";
+inline constexpr const char* kPatternDefinition = "NXazint1d";
+inline constexpr const char* kCakeDefinition = "NXazint2d";
 inline constexpr const char* kProgram = "annulus";
 
 inline constexpr const char* kEntry = "/entry";
@@ -21,6 +23,10 @@ inline constexpr const char* kInput = "/entry/reduction/input";
 inline constexpr const char* kPlanHash = "/entry/reduction/input/plan_hash";
 inline constexpr const char* kAccumulators = "/entry/reduction/accumulators";
 inline constexpr const char* kData = "/entry/data";
+inline constexpr const char* kRadialAxis = "/entry/data/radial_axis";
+inline constexpr const char* kRadialEdges = "/entry/data/radial_axis_edges";
+inline constexpr const char* kAzimuthalAxis = "/entry/data/azimuthal_axis";
+inline constexpr const char* kAzimuthalEdges = "/entry/data/azimuthal_axis_edges";
 inline constexpr const char* kFrames = "/entry/frames";
 inline constexpr const char* kEndTime = "/entry/end_time";
 inline constexpr std::size_t kTimeLength = 32;
@@ -51,8 +57,14 @@ inline constexpr std::size_t kFaultLength = 256;
 // Bytes of a source name in the file: fixed, because SWMR knows no strings of variable length.
 std::size_t source_length(std::size_t longest_source_name);
 
+// What one frame has in a dataset of bins: the lines of a cake are azimuths.
+RowExtent bins_of(const Plan& plan);
+
 // Frames in one chunk of a dataset with `row_bytes` a frame: about half a megabyte, but no more frames than
 // are expected (0: unknown), so that small scans make small files.
 std::uint64_t chunk_rows(std::size_t row_bytes, std::uint64_t expected_frames);
+
+// Of a dataset of bins, 8 bytes each. Cakes of many megabytes are divided into chunks of whole azimuths.
+RowChunk chunk_of(RowExtent bins, std::uint64_t expected_frames);
 
 }  // namespace annulus::layout

@@ -69,6 +69,15 @@ void create(const fs::path& path, const Plan& plan, const RunDescription& run, b
   refuse(path, reason, "make room or choose another --output");
 }
 
+void check_same_axis(hid_t file, const fs::path& path, const char* field, const char* kind, std::size_t bins,
+                     const char* cure) {
+  const auto axis = read_doubles(file, field, std::size_t{1} << 28);
+  if (!axis) refuse(path, fmt::format("has no readable {}axis", *kind == '\0' ? "radial " : kind), cure);
+  if (axis->size() != bins) {
+    refuse(path, fmt::format("has patterns of {} {}bins, this run makes {}", axis->size(), kind, bins), cure);
+  }
+}
+
 // Throws unless frames of this plan can follow those in the file.
 void check_same_plan(const fs::path& path, const Plan& plan) {
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
@@ -77,16 +86,19 @@ void check_same_plan(const fs::path& path, const Plan& plan) {
   if (!file) refuse(path, "cannot be read: " + hdf5_reason(), kCure);
   const auto definition = read_text(file.get(), layout::kDefinitionField);
   const auto hash = read_text(file.get(), layout::kPlanHash);
-  if (definition != layout::kDefinition || !hash || !has_object(file.get(), layout::kStatus)) {
+  const bool cake = definition == layout::kCakeDefinition;
+  if ((!cake && definition != layout::kPatternDefinition) || !hash ||
+      !has_object(file.get(), layout::kStatus)) {
     refuse(path, "is not an output of annulus, so nothing can be appended to it", kCure);
   }
-  const auto axis =
-      read_doubles(file.get(), std::string(layout::kData) + "/radial_axis", std::size_t{1} << 28);
-  if (!axis) refuse(path, "has no readable radial axis", kCure);
-  if (axis->size() != plan.axis.size()) {
-    refuse(path, fmt::format("has patterns of {} bins, this run makes {}", axis->size(), plan.axis.size()),
+  if (cake != plan.is_cake()) {
+    refuse(path,
+           fmt::format("has {}, this run makes {}", cake ? "cakes" : "patterns", cake ? "patterns" : "cakes"),
            kCure);
   }
+  check_same_axis(file.get(), path, layout::kRadialAxis, "", plan.axis.size(), kCure);
+  if (cake)
+    check_same_axis(file.get(), path, layout::kAzimuthalAxis, "azimuthal ", plan.azimuth_axis.size(), kCure);
   if (*hash != plan.hash) {
     refuse(path,
            fmt::format(
@@ -109,17 +121,20 @@ std::uint64_t stored_frames(const RowDataset& status) {
 }
 
 std::uint64_t cut_to_stored_frames(hid_t file) {
-  const Hdf5Handle axis(H5Dopen2(file, "/entry/data/radial_axis", H5P_DEFAULT), H5Dclose);
-  const Hdf5Handle space(H5Dget_space(axis.get()), H5Sclose);
-  const auto bins =
-      static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
-  RowDataset status(file, layout::kStatus, 0);
+  const auto length = [file](const char* axis_name) {
+    if (!has_object(file, axis_name)) return std::size_t{0};
+    const Hdf5Handle axis(H5Dopen2(file, axis_name, H5P_DEFAULT), H5Dclose);
+    const Hdf5Handle space(H5Dget_space(axis.get()), H5Sclose);
+    return static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
+  };
+  const RowExtent bins{length(layout::kRadialAxis), length(layout::kAzimuthalAxis)};
+  RowDataset status(file, layout::kStatus, {});
   const std::uint64_t frames = stored_frames(status);
   // The status goes first: while the rest is being cut it must not promise rows that are gone.
   status.resize(frames);
   for (const char* path : {layout::kFrameIndex, layout::kSource, layout::kFrameInSource, layout::kFault,
                            layout::kFractionBits, layout::kInvalidPixels}) {
-    RowDataset(file, path, 0).resize(frames);
+    RowDataset(file, path, {}).resize(frames);
   }
   for (const char* path : {layout::kIntensity, layout::kErrors, layout::kSignal, layout::kVariance,
                            layout::kMissingNormalization, layout::kMissingDark, layout::kMissingCount}) {

@@ -16,22 +16,22 @@ namespace annulus {
 
 struct NexusSink::Rows {
   Rows(hid_t file, const Plan& plan)
-      : intensity(file, layout::kIntensity, plan.bins()),
-        signal(file, layout::kSignal, plan.bins()),
-        missing_normalization(file, layout::kMissingNormalization, plan.bins()),
-        missing_count(file, layout::kMissingCount, plan.bins()),
-        fraction_bits(file, layout::kFractionBits, 0),
-        invalid_pixels(file, layout::kInvalidPixels, 0),
-        index(file, layout::kFrameIndex, 0),
-        source(file, layout::kSource, 0),
-        frame_in_source(file, layout::kFrameInSource, 0),
-        fault(file, layout::kFault, 0),
-        status(file, layout::kStatus, 0) {
+      : intensity(file, layout::kIntensity, layout::bins_of(plan)),
+        signal(file, layout::kSignal, layout::bins_of(plan)),
+        missing_normalization(file, layout::kMissingNormalization, layout::bins_of(plan)),
+        missing_count(file, layout::kMissingCount, layout::bins_of(plan)),
+        fraction_bits(file, layout::kFractionBits, {}),
+        invalid_pixels(file, layout::kInvalidPixels, {}),
+        index(file, layout::kFrameIndex, {}),
+        source(file, layout::kSource, {}),
+        frame_in_source(file, layout::kFrameInSource, {}),
+        fault(file, layout::kFault, {}),
+        status(file, layout::kStatus, {}) {
     if (plan.has_variance()) {
-      errors.emplace(file, layout::kErrors, plan.bins());
-      variance.emplace(file, layout::kVariance, plan.bins());
+      errors.emplace(file, layout::kErrors, layout::bins_of(plan));
+      variance.emplace(file, layout::kVariance, layout::bins_of(plan));
     }
-    if (!plan.totals.dark.empty()) missing_dark.emplace(file, layout::kMissingDark, plan.bins());
+    if (!plan.totals.dark.empty()) missing_dark.emplace(file, layout::kMissingDark, layout::bins_of(plan));
   }
 
   void resize_all_but_status(std::uint64_t rows) {
@@ -62,10 +62,20 @@ void write_column(RowDataset& dataset, std::uint64_t first, const std::vector<Re
   dataset.write(first, column.size(), column.data());
 }
 
+// Rows of at least this size are written where they are, one by one; smaller ones are gathered first.
+constexpr std::size_t kLargeRow = std::size_t{256} << 10;
+
 // One row of bins a frame; `absent` stands for frames that have none.
 template <typename T, typename Get>
 void write_rows(RowDataset& dataset, std::uint64_t first, const std::vector<ReducedFrame>& frames,
                 std::size_t bins, T absent, std::vector<std::byte>& staging, Get get) {
+  if (bins * sizeof(T) >= kLargeRow) {
+    for (const ReducedFrame& frame : frames) {
+      const std::vector<T>& values = get(frame);
+      dataset.write(first++, 1, values.empty() ? std::vector<T>(bins, absent).data() : values.data());
+    }
+    return;
+  }
   staging.resize(frames.size() * bins * sizeof(T));
   T* row = reinterpret_cast<T*>(staging.data());
   for (const ReducedFrame& frame : frames) {

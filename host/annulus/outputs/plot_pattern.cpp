@@ -102,7 +102,8 @@ Range drawn_range(const std::vector<double>& axis, const std::vector<double>& ed
   if (options.radial_range) range = *options.radial_range;
   if (range.low > range.high) std::swap(range.low, range.high);
   if (!std::isfinite(range.low) || !std::isfinite(range.high) || range.low == range.high) {
-    throw Error(ErrorKind::kUsage, "--range", fmt::format("{} to {} is no range", range.low, range.high));
+    throw Error(ErrorKind::kUsage, "--radial-range",
+                fmt::format("{} to {} is no range", range.low, range.high));
   }
   return range;
 }

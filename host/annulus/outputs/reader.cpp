@@ -34,7 +34,8 @@ Hdf5Handle open_for_reading(const std::filesystem::path& path) {
 }
 
 bool is_output(hid_t file) {
-  return read_text(file, layout::kDefinitionField) == layout::kDefinition &&
+  const auto definition = read_text(file, layout::kDefinitionField);
+  return (definition == layout::kPatternDefinition || definition == layout::kCakeDefinition) &&
          read_text(file, std::string(layout::kReduction) + "/program") == layout::kProgram &&
          has_object(file, layout::kStatus) && has_object(file, layout::kIntensity);
 }
@@ -110,7 +111,7 @@ void PatternFile::count_frames() {
   const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
   for (frames_ = 0; frames_ < length; frames_ += block.size()) {
     block.resize(std::min<std::uint64_t>(kStatusBlock, length - frames_));
-    read_rows(layout::kStatus, frames_, block.size(), H5T_NATIVE_UINT8, block.data());
+    read_column(layout::kStatus, frames_, block.size(), H5T_NATIVE_UINT8, block.data());
     const auto end = std::find(block.begin(), block.end(), not_stored);
     if (end == block.end()) continue;
     frames_ += static_cast<std::uint64_t>(end - block.begin());
@@ -123,7 +124,6 @@ void PatternFile::read_header() {
   const auto text = [&](const std::string& path) { return read_text(file, path).value_or(""); };
   const std::string reduction = layout::kReduction;
   const std::string input = layout::kInput;
-  const std::string data = layout::kData;
   header_.program = text(reduction + "/program");
   header_.program_version = text(reduction + "/version");
   header_.date = text(reduction + "/date");
@@ -132,14 +132,24 @@ void PatternFile::read_header() {
   header_.poni_text = text(input + "/poni");
   header_.config_json = text(input + "/configuration");
   header_.options = read_options(file);
-  header_.axis_name = read_text_attribute(file, data + "/radial_axis", "long_name").value_or("");
-  header_.axis_units = read_text_attribute(file, data + "/radial_axis", "units").value_or("");
+  const auto numbers = [&](const char* path) {
+    return read_doubles(file, path, kMostBins + 1).value_or(std::vector<double>{});
+  };
+  header_.axis_name = read_text_attribute(file, layout::kRadialAxis, "long_name").value_or("");
+  header_.axis_units = read_text_attribute(file, layout::kRadialAxis, "units").value_or("");
   header_.axis_label = label_of(header_);
-  header_.axis = read_doubles(file, data + "/radial_axis", kMostBins).value_or(std::vector<double>{});
-  header_.edges =
-      read_doubles(file, data + "/radial_axis_edges", kMostBins + 1).value_or(std::vector<double>{});
+  header_.axis = numbers(layout::kRadialAxis);
+  header_.edges = numbers(layout::kRadialEdges);
+  header_.azimuth_axis = numbers(layout::kAzimuthalAxis);
+  header_.azimuth_edges = numbers(layout::kAzimuthalEdges);
   header_.has_errors = has_object(file, layout::kErrors);
   if (header_.axis.empty()) refuse(path_, "is corrupt: it has no radial axis");
+  const bool cake = read_text(file, layout::kDefinitionField) == layout::kCakeDefinition;
+  if (cake != header_.is_cake()) refuse(path_, "is corrupt: its azimuthal axis does not fit its definition");
+  if (header_.azimuth_axis.size() > kMostBins / header_.axis.size()) {
+    refuse(path_, fmt::format("is corrupt: {} x {} bins are too many", header_.axis.size(),
+                              header_.azimuth_axis.size()));
+  }
 }
 
 void PatternFile::check_range(std::uint64_t first, std::uint64_t count) const {
@@ -148,32 +158,32 @@ void PatternFile::check_range(std::uint64_t first, std::uint64_t count) const {
          frames_ == 0 ? "" : fmt::format("choose frames from 0 to {}", frames_ - 1));
 }
 
-void PatternFile::read_rows(const char* path, std::uint64_t first, std::uint64_t count, hid_t type,
-                            void* values) const {
-  if (count == 0) return;
-  const Hdf5Handle dataset(H5Dopen2(file_.get(), path, H5P_DEFAULT), H5Dclose);
-  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
-  std::array<hsize_t, 2> size{0, 0};
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  const bool bins_expected = type == H5T_NATIVE_DOUBLE;
-  if (rank == (bins_expected ? 2 : 1)) H5Sget_simple_extent_dims(space.get(), size.data(), nullptr);
-  if (size[0] < first + count || (bins_expected && size[1] != bins())) {
+void PatternFile::check_read(ReadRows result, const char* path) const {
+  if (result == ReadRows::kOtherShape) {
     refuse(path_, fmt::format("is corrupt: {} does not have the shape of the rest", path));
   }
-  const std::array<hsize_t, 2> start{first, 0};
-  const std::array<hsize_t, 2> shape{count, size[1]};
-  const Hdf5Handle memory(H5Screate_simple(rank, shape.data(), nullptr), H5Sclose);
-  H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, shape.data(), nullptr);
-  if (H5Dread(dataset.get(), type, memory.get(), space.get(), H5P_DEFAULT, values) < 0) {
+  if (result == ReadRows::kFailed) {
     throw_hdf5(ErrorKind::kInput, file_.get(), fmt::format("cannot read {}", path));
   }
+}
+
+void PatternFile::read_bins(const char* path, std::uint64_t first, std::uint64_t count,
+                            std::span<double> values) const {
+  const RowExtent extent{header_.axis.size(), header_.azimuth_axis.size()};
+  check_read(read_rows(file_.get(), path, extent, first, count, H5T_NATIVE_DOUBLE, values.data()), path);
+}
+
+// One value a frame.
+void PatternFile::read_column(const char* path, std::uint64_t first, std::uint64_t count, hid_t type,
+                              void* values) const {
+  check_read(read_rows(file_.get(), path, {}, first, count, type, values), path);
 }
 
 void PatternFile::read_intensities(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
   const Hdf5Session scope;
   check_range(first, count);
   if (values.size() != count * bins()) refuse(path_, "rows do not fit where they shall go");
-  read_rows(layout::kIntensity, first, count, H5T_NATIVE_DOUBLE, values.data());
+  read_bins(layout::kIntensity, first, count, values);
 }
 
 void PatternFile::read_errors(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
@@ -181,7 +191,7 @@ void PatternFile::read_errors(std::uint64_t first, std::uint64_t count, std::spa
   check_range(first, count);
   if (values.size() != count * bins()) refuse(path_, "rows do not fit where they shall go");
   if (!header_.has_errors) refuse(path_, "has no errors", "integrate with --error-model poisson");
-  read_rows(layout::kErrors, first, count, H5T_NATIVE_DOUBLE, values.data());
+  read_bins(layout::kErrors, first, count, values);
 }
 
 std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uint64_t count) const {
@@ -189,12 +199,12 @@ std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uin
   check_range(first, count);
   std::vector<FrameRecord> records(count);
   std::vector<std::uint64_t> numbers(count);
-  read_rows(layout::kFrameIndex, first, count, H5T_NATIVE_UINT64, numbers.data());
+  read_column(layout::kFrameIndex, first, count, H5T_NATIVE_UINT64, numbers.data());
   for (std::size_t i = 0; i < count; ++i) records[i].index = numbers[i];
-  read_rows(layout::kFrameInSource, first, count, H5T_NATIVE_UINT64, numbers.data());
+  read_column(layout::kFrameInSource, first, count, H5T_NATIVE_UINT64, numbers.data());
   for (std::size_t i = 0; i < count; ++i) records[i].frame_in_source = numbers[i];
   std::vector<std::uint8_t> status(count);
-  read_rows(layout::kStatus, first, count, H5T_NATIVE_UINT8, status.data());
+  read_column(layout::kStatus, first, count, H5T_NATIVE_UINT8, status.data());
   for (std::size_t i = 0; i < count; ++i)
     records[i].bad = status[i] != static_cast<std::uint8_t>(layout::Status::kGood);
 
@@ -207,7 +217,7 @@ std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uin
       refuse(path_, fmt::format("is corrupt: {} is not text of fixed length", path));
     }
     std::vector<char> buffer(count * length);
-    read_rows(path, first, count, stored.get(), buffer.data());
+    read_column(path, first, count, stored.get(), buffer.data());
     for (std::size_t i = 0; i < count; ++i) {
       const char* text = buffer.data() + i * length;
       records[i].*field = std::string(text, strnlen(text, length));

@@ -1,7 +1,7 @@
 // Reading output files back, also while they grow.
 #pragma once
 
-#include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/row_dataset.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,12 @@ struct OutputHeader {
   std::string axis_label;  // "2θ (°)", for plots
   std::vector<double> axis;
   std::vector<double> edges;
+  std::vector<double> azimuth_axis;  // degrees; empty unless the file has cakes
+  std::vector<double> azimuth_edges;
   bool has_errors = false;
+
+  bool is_cake() const { return !azimuth_axis.empty(); }
+  std::size_t bins() const { return axis.size() * (is_cake() ? azimuth_axis.size() : 1); }
 };
 
 struct FrameRecord {
@@ -45,7 +50,7 @@ struct StoredPatterns {
   OutputHeader header;
   std::uint64_t first = 0;  // row of the first of them in the file
   std::vector<FrameRecord> frames;
-  std::vector<double> intensities;  // one row of header.axis.size() values a frame; NaN for bad frames
+  std::vector<double> intensities;  // one row of header.bins() values a frame; NaN for bad frames
   std::vector<double> errors;       // likewise; empty without error model
 
   std::span<const double> intensity(std::size_t frame) const { return row(intensities, frame); }
@@ -53,7 +58,7 @@ struct StoredPatterns {
 
  private:
   std::span<const double> row(const std::vector<double>& values, std::size_t frame) const {
-    const std::size_t bins = header.axis.size();
+    const std::size_t bins = header.bins();
     return std::span(values).subspan(frame * bins, bins);
   }
 };
@@ -67,7 +72,7 @@ class PatternFile {
 
   const OutputHeader& header() const { return header_; }
   std::uint64_t frames() const { return frames_; }
-  std::size_t bins() const { return header_.axis.size(); }
+  std::size_t bins() const { return header_.bins(); }
 
   // Rows [first, first + count) must exist; `values` holds count * bins().
   void read_intensities(std::uint64_t first, std::uint64_t count, std::span<double> values) const;
@@ -80,7 +85,10 @@ class PatternFile {
   void read_header();
   void count_frames();
   void check_range(std::uint64_t first, std::uint64_t count) const;
-  void read_rows(const char* path, std::uint64_t first, std::uint64_t count, hid_t type, void* values) const;
+  void read_bins(const char* path, std::uint64_t first, std::uint64_t count, std::span<double> values) const;
+  void read_column(const char* path, std::uint64_t first, std::uint64_t count, hid_t type,
+                   void* values) const;
+  void check_read(ReadRows result, const char* path) const;
 
   std::filesystem::path path_;
   Hdf5Handle file_;

@@ -13,17 +13,47 @@ namespace {
 constexpr std::size_t kCachedChunks = 3;
 constexpr std::size_t kCacheSlots = 521;
 
-int rank_of(std::size_t width) { return width == 0 ? 1 : 2; }
+using Sizes = std::array<hsize_t, 3>;
+
+// Of `rows` rows, in the order of the dataset's dimensions.
+Sizes sizes_of(RowExtent extent, hsize_t rows) {
+  if (extent.lines == 0) return {rows, extent.width, 0};
+  return {rows, extent.lines, extent.width};
+}
 
 Hdf5Handle access_list(hid_t dataset) {
   const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
-  std::array<hsize_t, 2> chunk{1, 1};
-  H5Pget_chunk(creation.get(), 2, chunk.data());
+  Sizes chunk{1, 1, 1};
+  H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data());
   const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
-  const std::size_t bytes = chunk[0] * chunk[1] * H5Tget_size(type.get());
+  const std::size_t bytes = chunk[0] * chunk[1] * chunk[2] * H5Tget_size(type.get());
   Hdf5Handle list(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
   H5Pset_chunk_cache(list.get(), kCacheSlots, kCachedChunks * bytes, 1.0);
   return list;
+}
+
+// The number of rows if the dataset has this extent.
+std::optional<std::uint64_t> rows_of(hid_t dataset, RowExtent extent) {
+  const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
+  if (H5Sget_simple_extent_ndims(space.get()) != extent.rank()) return {};
+  Sizes size{};
+  H5Sget_simple_extent_dims(space.get(), size.data(), nullptr);
+  if (size != sizes_of(extent, size[0])) return {};
+  return size[0];
+}
+
+// Rows [first, first + count) of a dataset, there and in memory.
+struct Selection {
+  Hdf5Handle memory;
+  Hdf5Handle file;
+};
+Selection select_rows(hid_t dataset, RowExtent extent, std::uint64_t first, std::uint64_t count) {
+  const Sizes start{first, 0, 0};
+  const Sizes size = sizes_of(extent, count);
+  Selection selection{Hdf5Handle(H5Screate_simple(extent.rank(), size.data(), nullptr), H5Sclose),
+                      Hdf5Handle(H5Dget_space(dataset), H5Sclose)};
+  H5Sselect_hyperslab(selection.file.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
+  return selection;
 }
 
 }  // namespace
@@ -36,14 +66,15 @@ Hdf5Handle fixed_text_type(std::size_t length) {
   return type;
 }
 
-Hdf5Handle create_rows(hid_t file, const char* path, hid_t type, RowShape shape, const void* fill) {
-  const std::array<hsize_t, 2> size{0, shape.width};
-  const std::array<hsize_t, 2> most{H5S_UNLIMITED, shape.width};
-  const std::array<hsize_t, 2> chunk{shape.chunk_rows, shape.width};
-  const int rank = rank_of(shape.width);
-  const Hdf5Handle space(H5Screate_simple(rank, size.data(), most.data()), H5Sclose);
+Hdf5Handle create_rows(hid_t file, const char* path, hid_t type, RowExtent extent, RowChunk chunk,
+                       const void* fill) {
+  const Sizes size = sizes_of(extent, 0);
+  const Sizes most = sizes_of(extent, H5S_UNLIMITED);
+  Sizes chunk_size = sizes_of(extent, chunk.rows);
+  if (chunk.lines > 0 && extent.lines > 0) chunk_size[1] = chunk.lines;
+  const Hdf5Handle space(H5Screate_simple(extent.rank(), size.data(), most.data()), H5Sclose);
   const Hdf5Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  H5Pset_chunk(list.get(), rank, chunk.data());
+  H5Pset_chunk(list.get(), extent.rank(), chunk_size.data());
   H5Pset_fill_value(list.get(), type, fill);
   H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_INCR);
   H5Pset_fill_time(list.get(), H5D_FILL_TIME_ALLOC);
@@ -53,7 +84,20 @@ Hdf5Handle create_rows(hid_t file, const char* path, hid_t type, RowShape shape,
   return dataset;
 }
 
-RowDataset::RowDataset(hid_t file, const char* path, std::size_t width) : path_(path), width_(width) {
+ReadRows read_rows(hid_t file, const char* path, RowExtent extent, std::uint64_t first, std::uint64_t count,
+                   hid_t type, void* values) {
+  if (count == 0) return ReadRows::kGood;
+  const Hdf5Handle dataset(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
+  if (!dataset) return ReadRows::kOtherShape;
+  const auto rows = rows_of(dataset.get(), extent);
+  if (!rows || *rows < first + count) return ReadRows::kOtherShape;
+  const Selection selection = select_rows(dataset.get(), extent, first, count);
+  const bool good =
+      H5Dread(dataset.get(), type, selection.memory.get(), selection.file.get(), H5P_DEFAULT, values) >= 0;
+  return good ? ReadRows::kGood : ReadRows::kFailed;
+}
+
+RowDataset::RowDataset(hid_t file, const char* path, RowExtent extent) : path_(path), extent_(extent) {
   if (has_object(file, path_)) {
     // Opened twice, because the size of the cache follows from the size of the chunks.
     const Hdf5Handle probe(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
@@ -62,21 +106,16 @@ RowDataset::RowDataset(hid_t file, const char* path, std::size_t width) : path_(
   }
   if (!dataset_) throw_hdf5(ErrorKind::kOutput, file, fmt::format("has no dataset {}", path));
   type_ = Hdf5Handle(H5Dget_type(dataset_.get()), H5Tclose);
-  const Hdf5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
-  std::array<hsize_t, 2> size{0, 0};
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  if (rank == rank_of(width)) H5Sget_simple_extent_dims(space.get(), size.data(), nullptr);
-  if (rank != rank_of(width) || size[1] != width) {
-    throw_hdf5(ErrorKind::kOutput, file, fmt::format("the dataset {} has another shape", path));
-  }
-  rows_ = size[0];
+  const auto rows = rows_of(dataset_.get(), extent);
+  if (!rows) throw_hdf5(ErrorKind::kOutput, file, fmt::format("the dataset {} has another shape", path));
+  rows_ = *rows;
 }
 
 std::size_t RowDataset::value_bytes() const { return H5Tget_size(type_.get()); }
 
 void RowDataset::resize(std::uint64_t rows) {
   if (rows == rows_) return;
-  const std::array<hsize_t, 2> size{rows, width_};
+  const Sizes size = sizes_of(extent_, rows);
   if (H5Dset_extent(dataset_.get(), size.data()) < 0) {
     throw_hdf5(ErrorKind::kOutput, dataset_.get(), fmt::format("cannot resize {}", path_));
   }
@@ -84,13 +123,9 @@ void RowDataset::resize(std::uint64_t rows) {
 }
 
 void RowDataset::write(std::uint64_t first, std::uint64_t count, const void* values) {
-  const std::array<hsize_t, 2> start{first, 0};
-  const std::array<hsize_t, 2> size{count, width_};
-  const int rank = rank_of(width_);
-  const Hdf5Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
-  const Hdf5Handle memory_space(H5Screate_simple(rank, size.data(), nullptr), H5Sclose);
-  H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
-  if (H5Dwrite(dataset_.get(), type_.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, values) < 0) {
+  const Selection selection = select_rows(dataset_.get(), extent_, first, count);
+  if (H5Dwrite(dataset_.get(), type_.get(), selection.memory.get(), selection.file.get(), H5P_DEFAULT,
+               values) < 0) {
     throw_hdf5(ErrorKind::kOutput, dataset_.get(), fmt::format("cannot write to {}", path_));
   }
 }

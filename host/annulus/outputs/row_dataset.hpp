@@ -9,21 +9,37 @@
 
 namespace annulus {
 
-struct RowShape {
-  std::size_t width = 0;  // values a row; 0: a one-dimensional dataset with one value a frame
-  std::uint64_t chunk_rows = 1;
+// What one frame has in a dataset: a single value, a line of `width` values, or `lines` of them.
+struct RowExtent {
+  std::size_t width = 0;  // 0: a single value
+  std::size_t lines = 0;  // 0: a single line, and a dataset of two dimensions
+
+  std::size_t values() const { return (width == 0 ? 1 : width) * (lines == 0 ? 1 : lines); }
+  int rank() const { return 1 + (width == 0 ? 0 : 1) + (lines == 0 ? 0 : 1); }
+  bool operator==(const RowExtent&) const = default;
+};
+
+struct RowChunk {
+  std::uint64_t rows = 1;
+  std::size_t lines = 0;  // of a row; 0: all
 };
 
 // Creates an empty one. `fill`: the value, of type `type`, of rows that were never written.
-Hdf5Handle create_rows(hid_t file, const char* path, hid_t type, RowShape shape, const void* fill);
+Hdf5Handle create_rows(hid_t file, const char* path, hid_t type, RowExtent extent, RowChunk chunk,
+                       const void* fill);
 
 // UTF-8 of `length` bytes, padded with zeros.
 Hdf5Handle fixed_text_type(std::size_t length);
 
+// Reads rows [first, first + count). `values` are of the type `type`.
+enum class ReadRows { kGood, kOtherShape, kFailed };
+ReadRows read_rows(hid_t file, const char* path, RowExtent extent, std::uint64_t first, std::uint64_t count,
+                   hid_t type, void* values);
+
 class RowDataset {
  public:
-  // Throws kOutput if the dataset is absent or has another width.
-  RowDataset(hid_t file, const char* path, std::size_t width);
+  // Throws kOutput if the dataset is absent or has another extent.
+  RowDataset(hid_t file, const char* path, RowExtent extent);
 
   std::uint64_t rows() const { return rows_; }
   std::size_t value_bytes() const;
@@ -37,7 +53,7 @@ class RowDataset {
 
  private:
   std::string path_;
-  std::size_t width_;
+  RowExtent extent_;
   std::uint64_t rows_ = 0;
   Hdf5Handle dataset_;
   Hdf5Handle type_;

@@ -50,7 +50,7 @@ class Sink {
 
 enum class IfExists { kRefuse, kOverwrite, kAppend };
 
-// NeXus NXazint1d, growing and SWMR-readable (docs/output_format.md).
+// NeXus NXazint1d, or NXazint2d for cakes, growing and SWMR-readable (docs/output_format.md).
 std::unique_ptr<Sink> open_nexus(const std::filesystem::path& path, std::shared_ptr<const Plan> plan,
                                  const RunDescription& run, IfExists if_exists);
 

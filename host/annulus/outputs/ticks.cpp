@@ -63,6 +63,28 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted) {
   return ticks;
 }
 
+std::vector<Tick> degree_ticks(double low, double high, int wanted) {
+  struct Steps {
+    int label;
+    int minor;
+  };
+  const double rough = (high - low) / std::max(wanted, 1);
+  if (rough < 3 || high - low > 720) return linear_ticks(low, high, wanted);
+  for (const Steps steps : {Steps{5, 1}, Steps{10, 5}, Steps{15, 5}, Steps{30, 10}, Steps{45, 15},
+                            Steps{60, 20}, Steps{90, 30}, Steps{180, 60}}) {
+    if (steps.label < rough * 0.8 && steps.label < 180) continue;
+    std::vector<Tick> ticks;
+    const int first = static_cast<int>(std::ceil(low / steps.minor - 1e-3));
+    const int last = static_cast<int>(std::floor(high / steps.minor + 1e-3));
+    for (int i = first; i <= last; ++i) {
+      const int angle = i * steps.minor;
+      ticks.push_back({static_cast<double>(angle), angle % steps.label == 0 ? std::to_string(angle) : ""});
+    }
+    return ticks;
+  }
+  return {};
+}
+
 std::vector<Tick> decade_ticks(double low, double high) {
   std::vector<Tick> ticks;
   if (!(high > low) || high - low > 700) return ticks;

@@ -6,19 +6,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 
 namespace annulus {
 namespace {
 
-constexpr std::uint64_t kFramesAtOnce = 64;
+constexpr std::uint64_t kMostFramesAtOnce = 64;
+constexpr std::uint64_t kMostBinsAtOnce = std::uint64_t{1} << 21;
 
 // The stored integers of a file, read by a second handle beside the one that reads patterns.
 class StoredSums {
  public:
-  StoredSums(const std::filesystem::path& path, std::size_t bins) : name_(path.string()), bins_(bins) {
+  StoredSums(const std::filesystem::path& path, RowExtent bins) : name_(path.string()), bins_(bins) {
     file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
     if (!file_) file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (!file_) throw Error(ErrorKind::kInput, name_, "cannot be opened: " + hdf5_reason());
@@ -34,15 +34,21 @@ class StoredSums {
 
   bool has(const std::string& path) const { return has_object(file_.get(), path); }
 
+  // Of the plan: one value a bin.
   std::vector<std::int64_t> totals(const char* name) const {
     const std::string path = std::string(layout::kAccumulators) + "/" + name;
-    return read(path, {0, 0}, {bins_, 0}, 1);
+    const bool cake = bins_.lines > 0;
+    return read(path.c_str(), RowExtent{cake ? bins_.width : 0, 0}, 0, cake ? bins_.lines : bins_.width);
   }
 
-  // One value a bin, or one a frame with width 0.
-  std::vector<std::int64_t> rows(const char* path, std::uint64_t first, std::uint64_t count,
-                                 std::size_t width) const {
-    return read(path, {first, 0}, {count, width}, width > 0 ? 2 : 1);
+  // One value a bin of each frame.
+  std::vector<std::int64_t> rows(const char* path, std::uint64_t first, std::uint64_t count) const {
+    return read(path, bins_, first, count);
+  }
+
+  // One value a frame.
+  std::vector<std::int64_t> column(const char* path, std::uint64_t first, std::uint64_t count) const {
+    return read(path, {}, first, count);
   }
 
  private:
@@ -50,25 +56,18 @@ class StoredSums {
     throw Error(ErrorKind::kInput, name_, fmt::format("is corrupt: {} cannot be read", what));
   }
 
-  std::vector<std::int64_t> read(const std::string& path, std::array<hsize_t, 2> start,
-                                 std::array<hsize_t, 2> shape, int rank) const {
-    const Hdf5Handle dataset(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
-    const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
-    std::array<hsize_t, 2> size{};
-    if (H5Sget_simple_extent_ndims(space.get()) != rank) missing(path);
-    H5Sget_simple_extent_dims(space.get(), size.data(), nullptr);
-    if (size[0] < start[0] + shape[0] || size[1] != (rank == 2 ? shape[1] : 0)) missing(path);
-    const Hdf5Handle memory(H5Screate_simple(rank, shape.data(), nullptr), H5Sclose);
-    H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, shape.data(), nullptr);
-    std::vector<std::int64_t> values(shape[0] * (rank == 2 ? shape[1] : 1));
-    if (H5Dread(dataset.get(), H5T_NATIVE_INT64, memory.get(), space.get(), H5P_DEFAULT, values.data()) < 0) {
+  std::vector<std::int64_t> read(const char* path, RowExtent extent, std::uint64_t first,
+                                 std::uint64_t count) const {
+    std::vector<std::int64_t> values(count * extent.values());
+    if (read_rows(file_.get(), path, extent, first, count, H5T_NATIVE_INT64, values.data()) !=
+        ReadRows::kGood) {
       missing(path);
     }
     return values;
   }
 
   std::string name_;
-  hsize_t bins_;
+  RowExtent bins_;
   Hdf5Handle file_;
 };
 
@@ -76,6 +75,7 @@ class StoredSums {
 Plan stored_plan(const StoredSums& sums, const OutputHeader& header) {
   Plan plan;
   plan.axis = header.axis;
+  plan.azimuth_axis = header.azimuth_axis;
   plan.weight_bits = static_cast<int>(sums.attribute("weight_bits"));
   plan.variance_bits = static_cast<int>(sums.attribute("variance_bits"));
   plan.normalization_bits = static_cast<int>(sums.attribute("normalization_bits"));
@@ -110,21 +110,21 @@ std::vector<std::int64_t> row(const std::vector<std::int64_t>& block, std::size_
 OutputCheck verify_output(const std::filesystem::path& path) {
   const PatternFile file(path);
   const Hdf5Session scope;
-  const StoredSums sums(path, file.bins());
+  const StoredSums sums(path, {file.header().axis.size(), file.header().azimuth_axis.size()});
   const Plan plan = stored_plan(sums, file.header());
   const std::size_t bins = file.bins();
+  const std::uint64_t at_once = std::clamp<std::uint64_t>(kMostBinsAtOnce / bins, 1, kMostFramesAtOnce);
   OutputCheck check;
-  for (; check.frames < file.frames();
-       check.frames += std::min(kFramesAtOnce, file.frames() - check.frames)) {
-    const std::uint64_t first = check.frames, count = std::min(kFramesAtOnce, file.frames() - first);
+  for (; check.frames < file.frames(); check.frames += std::min(at_once, file.frames() - check.frames)) {
+    const std::uint64_t first = check.frames, count = std::min(at_once, file.frames() - first);
     const StoredPatterns patterns = file.read(first, count);
-    const auto signal = sums.rows(layout::kSignal, first, count, bins);
-    const auto fraction_bits = sums.rows(layout::kFractionBits, first, count, 0);
-    const auto missing_norm = sums.rows(layout::kMissingNormalization, first, count, bins);
-    const auto missing_count = sums.rows(layout::kMissingCount, first, count, bins);
+    const auto signal = sums.rows(layout::kSignal, first, count);
+    const auto fraction_bits = sums.column(layout::kFractionBits, first, count);
+    const auto missing_norm = sums.rows(layout::kMissingNormalization, first, count);
+    const auto missing_count = sums.rows(layout::kMissingCount, first, count);
     std::vector<std::int64_t> variance, missing_dark;
-    if (file.header().has_errors) variance = sums.rows(layout::kVariance, first, count, bins);
-    if (!plan.totals.dark.empty()) missing_dark = sums.rows(layout::kMissingDark, first, count, bins);
+    if (file.header().has_errors) variance = sums.rows(layout::kVariance, first, count);
+    if (!plan.totals.dark.empty()) missing_dark = sums.rows(layout::kMissingDark, first, count);
 
     for (std::size_t i = 0; i < count; ++i) {
       Pattern expected;  // empty: NaN everywhere, as for a bad frame

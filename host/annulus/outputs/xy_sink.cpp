@@ -214,6 +214,10 @@ class XySink : public Sink {
 
 std::unique_ptr<Sink> open_xy(const fs::path& path, std::shared_ptr<const Plan> plan,
                               const RunDescription& run, IfExists if_exists, bool single_frame) {
+  if (plan->is_cake()) {
+    throw Error(ErrorKind::kUsage, path.string(), "xy holds one column of intensities, no cake",
+                "write NeXus, or integrate without azimuthal bins");
+  }
   try {
     return std::make_unique<XySink>(path, std::move(plan), run, if_exists, single_frame);
   } catch (const fs::filesystem_error& error) {

@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
+#include <annulus/plan/cake_splitting.hpp>
 #include <annulus/plan/compile.hpp>
 #include <annulus/plan/corrections.hpp>
 #include <annulus/plan/plan.hpp>
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <future>
 #include <limits>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -20,8 +22,37 @@ namespace {
 // Widened by one part in 2^23, as in pyFAI, so that the outermost point falls into the last bin.
 constexpr double kWiden = 1.0 + 0x1p-23;
 
-// Far above any pattern; memory and time grow with it.
+constexpr double kDegrees = 180.0 / std::numbers::pi;
+
+// Far above any pattern and any cake; memory and time grow with it.
 constexpr std::uint32_t kMaxBins = 1u << 20;
+constexpr std::uint64_t kMaxCakeBins = 1u << 24;
+
+void check_azimuth(const IntegrationOptions& options) {
+  const auto refuse = [](const char* where, std::string what, std::string cure) {
+    throw Error(ErrorKind::kPlan, where, std::move(what), std::move(cure));
+  };
+  if (options.chi_discontinuity != 0 && options.chi_discontinuity != 180) {
+    refuse("--chi-discontinuity",
+           fmt::format("azimuths cannot begin at {} degrees", options.chi_discontinuity),
+           "give 180 for -180 to 180, or 0 for 0 to 360");
+  }
+  if (!options.azimuth_bins) {
+    if (options.chi_discontinuity == 180) return;
+    refuse("--chi-discontinuity", "it means nothing to a pattern without azimuthal bins",
+           "add --npt-azim, or leave it out; --azimuth-range crosses any angle by itself");
+  }
+  if (*options.azimuth_bins == 0) {
+    refuse("--npt-azim", "0 bins", "ask for at least one bin, for example --npt-azim 360, or leave it out");
+  }
+  const std::uint64_t all = std::uint64_t{options.bins} * *options.azimuth_bins;
+  if (all > kMaxCakeBins) {
+    refuse("--npt, --npt-azim",
+           fmt::format("{} x {} bins are {}, more than {}", options.bins, *options.azimuth_bins, all,
+                       kMaxCakeBins),
+           "ask for fewer");
+  }
+}
 
 void check_options(const Geometry& geometry, const IntegrationOptions& options,
                    const FrameProperties& frames) {
@@ -32,6 +63,7 @@ void check_options(const Geometry& geometry, const IntegrationOptions& options,
   if (options.bins > kMaxBins) {
     refuse("--npt", fmt::format("{} bins are more than {}", options.bins, kMaxBins), "ask for fewer");
   }
+  check_azimuth(options);
   if (quantity_of(options.unit) == RadialQuantity::kQ && !geometry.wavelength) {
     throw Error(ErrorKind::kGeometry, geometry.source,
                 fmt::format("no wavelength, which {} needs", name_of(options.unit)),
@@ -66,20 +98,74 @@ void check_options(const Geometry& geometry, const IntegrationOptions& options,
   }
 }
 
-BinAxis choose_axis(const PixelPositions& positions, const IntegrationOptions& options,
+BinAxis make_axis(Range range, std::uint32_t bins, double scale, const char* option) {
+  const BinAxis axis{range.low, range.high > 0 ? range.high * kWiden : range.high / kWiden, bins};
+  if (!(axis.width() > 0) || axis.low + axis.width() == axis.low) {
+    throw Error(
+        ErrorKind::kPlan, option,
+        fmt::format("{} bins between {} and {} have no width", bins, range.low * scale, range.high * scale),
+        "widen the range or ask for fewer bins");
+  }
+  return axis;
+}
+
+BinAxis radial_axis(const PixelPositions& positions, const IntegrationOptions& options,
                     const std::vector<std::uint8_t>& excluded, unsigned threads) {
   const double scale = scale_of(options.unit);
   const Range range = options.radial_range
                           ? Range{options.radial_range->low / scale, options.radial_range->high / scale}
                           : radial_extent(positions, options.splitting, excluded, threads);
-  const BinAxis axis{range.low, range.high > 0 ? range.high * kWiden : range.high / kWiden, options.bins};
-  if (!(axis.width() > 0) || axis.low + axis.width() == axis.low) {
-    throw Error(ErrorKind::kPlan, "--npt",
-                fmt::format("{} bins between {} and {} have no width", options.bins, range.low * scale,
-                            range.high * scale),
-                "widen the range or ask for fewer bins");
+  return make_axis(range, options.bins, scale, "--npt");
+}
+
+CakeAxes cake_axes(const PixelPositions& positions, const IntegrationOptions& options,
+                   const std::optional<AzimuthWindow>& window, const std::vector<std::uint8_t>& excluded,
+                   unsigned threads) {
+  constexpr double kTurn = 2 * std::numbers::pi;
+  AzimuthExtent extent;
+  if (window) {
+    extent = {{window->low, window->high}, window->high - window->low > kTurn * (1 - 1e-12)};
+  } else {
+    extent = azimuth_extent(positions, options.splitting, excluded, threads);
   }
-  return axis;
+  return {radial_axis(positions, options, excluded, threads),
+          make_axis(extent.range, *options.azimuth_bins, kDegrees, "--npt-azim"), extent.on_cut};
+}
+
+void write_axis(const BinAxis& axis, double scale, std::vector<double>& centres, std::vector<double>& edges) {
+  for (std::uint32_t bin = 0; bin < axis.bins; ++bin) {
+    centres.push_back((axis.low + (bin + 0.5) * axis.width()) * scale);
+    edges.push_back((axis.low + bin * axis.width()) * scale);
+  }
+  edges.push_back(axis.high * scale);
+}
+
+std::optional<AzimuthWindow> choose_window(const IntegrationOptions& options, double cut) {
+  if (!options.azimuth_range) return std::nullopt;
+  return azimuth_window(*options.azimuth_range, cut);
+}
+
+// The splitter refers to the positions.
+SplitPixel choose_splitter(Plan& plan, const PixelPositions& positions,
+                           const std::optional<AzimuthWindow>& window,
+                           const std::vector<std::uint8_t>& excluded, unsigned threads) {
+  const IntegrationOptions& options = plan.options;
+  const double scale = scale_of(options.unit);
+  if (!options.azimuth_bins) {
+    const BinAxis axis = radial_axis(positions, options, excluded, threads);
+    write_axis(axis, scale, plan.axis, plan.edges);
+    return [splitter = PixelSplitter(positions, axis, options.splitting, window)](
+               std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) {
+      splitter.split(row, col, shares);
+    };
+  }
+  const CakeAxes axes = cake_axes(positions, options, window, excluded, threads);
+  write_axis(axes.radial, scale, plan.axis, plan.edges);
+  write_axis(axes.azimuth, kDegrees, plan.azimuth_axis, plan.azimuth_edges);
+  return [splitter = CakeSplitter(positions, axes, options.splitting)](std::uint32_t row, std::uint32_t col,
+                                                                       std::vector<Share>& shares) {
+    splitter.split(row, col, shares);
+  };
 }
 
 }  // namespace
@@ -99,18 +185,12 @@ Plan begin_plan(const Geometry& geometry, const IntegrationOptions& options, con
 Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, const PixelMaps& maps,
                 const FrameProperties& frames, unsigned threads) {
   Plan plan = begin_plan(geometry, options, frames);
-  std::optional<AzimuthWindow> window;
-  if (options.azimuth_range) window = azimuth_window(*options.azimuth_range);
+  const double first_azimuth = options.chi_discontinuity == 0 ? 0.0 : kDefaultCut;
+  const std::optional<AzimuthWindow> window = choose_window(options, first_azimuth);
   const PixelPositions positions =
-      locate_pixels(geometry, frames.shape, options, window ? window->cut : kDefaultCut, threads);
+      locate_pixels(geometry, frames.shape, options, window ? window->cut : first_azimuth, threads);
   std::vector<std::uint8_t> excluded = static_mask(geometry, frames.shape, maps);
-  const BinAxis axis = choose_axis(positions, options, excluded, threads);
-  const double scale = scale_of(options.unit);
-  for (std::uint32_t bin = 0; bin < axis.bins; ++bin) {
-    plan.axis.push_back((axis.low + (bin + 0.5) * axis.width()) * scale);
-    plan.edges.push_back((axis.low + bin * axis.width()) * scale);
-  }
-  plan.edges.push_back(axis.high * scale);
+  const SplitPixel split = choose_splitter(plan, positions, window, excluded, threads);
 
   // A pixel that nothing can be divided by, or that has no dark, contributes to nothing.
   const LargeVector<double> norm = normalization_map(geometry, frames.shape, options, maps, threads);
@@ -121,8 +201,7 @@ Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, con
     }
   });
 
-  const PixelSplitter splitter(positions, axis, options.splitting, window);
-  compile_matrix(plan, splitter, excluded, threads);
+  compile_matrix(plan, split, excluded, threads);
   choose_correction_bits(plan, norm, maps, threads);
   Sha256 sha;
   const auto policy = resolve_threads(threads) > 1 ? std::launch::async : std::launch::deferred;
@@ -131,6 +210,11 @@ Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, con
   hashing.get();
   plan.hash = hash_end(sha, plan);
   return plan;
+}
+
+std::string bins_in_words(const Plan& plan) {
+  if (!plan.is_cake()) return fmt::format("{}", plan.bins());
+  return fmt::format("{} x {} = {}", plan.axis.size(), plan.azimuth_axis.size(), plan.bins());
 }
 
 std::size_t pixels_in_use(const Plan& plan) {

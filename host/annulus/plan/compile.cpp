@@ -29,7 +29,7 @@ struct MatrixPart {
 };
 
 // Fills first[] of the part's pixels with where their entries end, counted from the part's beginning.
-MatrixPart split_rows(const PixelSplitter& splitter, Shape shape, const std::vector<std::uint8_t>& excluded,
+MatrixPart split_rows(const SplitPixel& split, Shape shape, const std::vector<std::uint8_t>& excluded,
                       int bits, std::size_t begin, std::size_t end, LargeVector<std::uint32_t>& first) {
   MatrixPart part;
   part.end_row = end;
@@ -43,7 +43,7 @@ MatrixPart split_rows(const PixelSplitter& splitter, Shape shape, const std::vec
     for (std::uint32_t col = 0; col < shape.cols; ++col) {
       const std::size_t pixel = row * shape.cols + col;
       if (!excluded[pixel]) {
-        splitter.split(static_cast<std::uint32_t>(row), col, shares);
+        split(static_cast<std::uint32_t>(row), col, shares);
         quantise_shares(shares, bits, weights);
         for (const Share& share : shares) part.bin.push_back(share.bin);
         for (const std::uint32_t weight : weights) part.weight.push_back(weight);
@@ -54,14 +54,14 @@ MatrixPart split_rows(const PixelSplitter& splitter, Shape shape, const std::vec
   return part;
 }
 
-SparseMatrix split_all(const PixelSplitter& splitter, Shape shape, const std::vector<std::uint8_t>& excluded,
+SparseMatrix split_all(const SplitPixel& split, Shape shape, const std::vector<std::uint8_t>& excluded,
                        int bits, unsigned threads) {
   LargeVector<std::uint32_t> first(shape.size() + 1);
   first[0] = 0;
   std::map<std::size_t, MatrixPart> parts;  // by first row
   std::mutex storing;
   parallel_ranges(shape.rows, threads, [&](std::size_t begin, std::size_t end) {
-    MatrixPart part = split_rows(splitter, shape, excluded, bits, begin, end, first);
+    MatrixPart part = split_rows(split, shape, excluded, bits, begin, end, first);
     const std::lock_guard lock(storing);
     parts.emplace(begin, std::move(part));
   });
@@ -207,12 +207,12 @@ LargeVector<std::int32_t> compile_map(const Plan& plan, int bits, const std::str
 
 }  // namespace
 
-void compile_matrix(Plan& plan, const PixelSplitter& splitter, const std::vector<std::uint8_t>& excluded,
+void compile_matrix(Plan& plan, const SplitPixel& split, const std::vector<std::uint8_t>& excluded,
                     unsigned threads) {
   const SparseMatrix& matrix = plan.matrix;
   int bits = kMaxWeightBits;
   while (true) {
-    plan.matrix = split_all(splitter, plan.shape, excluded, bits, threads);
+    plan.matrix = split_all(split, plan.shape, excluded, bits, threads);
     plan.totals.count = sum_by_bin<std::int64_t>(
         matrix, plan.bins(), threads,
         [&](std::vector<std::int64_t>& sum, std::size_t, std::uint32_t entry, std::uint32_t end) {

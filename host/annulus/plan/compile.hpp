@@ -7,6 +7,7 @@
 #include <annulus/plan/splitting.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace annulus {
@@ -15,10 +16,13 @@ namespace annulus {
 // what build_plan throws for options that make no sense.
 Plan begin_plan(const Geometry& geometry, const IntegrationOptions& options, const FrameProperties& frames);
 
+// Gives a pixel's shares (PixelSplitter, CakeSplitter).
+using SplitPixel = std::function<void(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares)>;
+
 // Fills weight_bits, matrix and totals.count with the largest weight_bits for which no sum can overflow, and
 // variance_bits likewise. Throws kPlan if weight_bits would be less than kMinWeightBits, or if no pixel is
 // left.
-void compile_matrix(Plan& plan, const PixelSplitter& splitter, const std::vector<std::uint8_t>& excluded,
+void compile_matrix(Plan& plan, const SplitPixel& split, const std::vector<std::uint8_t>& excluded,
                     unsigned threads);
 
 // Fills normalization_bits and dark_bits. After compile_matrix.

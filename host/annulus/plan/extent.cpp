@@ -1,4 +1,4 @@
-// What bounds an axis: the radial extent of a detector's pixels, and windows in azimuth.
+// What bounds an axis: the extent of a detector's pixels, and windows in azimuth.
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/plan/splitting.hpp>
@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -14,36 +15,17 @@
 namespace annulus {
 namespace {
 
-// Degrees to radian in [-pi, pi).
-double principal_angle(double degrees) {
+// Degrees to radian in [first, first + 2 pi), where first is -pi or 0.
+double principal_angle(double degrees, double first) {
   const double halves = degrees / 180.0;
   const double wrapped = halves - 2.0 * std::floor(halves / 2.0);
-  return (wrapped >= 1.0 ? wrapped - 2.0 : wrapped) * std::numbers::pi;
+  return (first < 0 && wrapped >= 1.0 ? wrapped - 2.0 : wrapped) * std::numbers::pi;
 }
 
-}  // namespace
-
-AzimuthWindow azimuth_window(Range degrees) {
-  if (!std::isfinite(degrees.low) || !std::isfinite(degrees.high) || degrees.low == degrees.high) {
-    throw Error(ErrorKind::kPlan, "--azimuth-range",
-                fmt::format("{} to {} degrees is empty", degrees.low, degrees.high),
-                "give two different angles in degrees");
-  }
-  if (std::abs(degrees.high - degrees.low) > 360.0) {
-    throw Error(ErrorKind::kPlan, "--azimuth-range",
-                fmt::format("{} to {} degrees is more than a full turn", degrees.low, degrees.high),
-                "give a window of at most 360 degrees");
-  }
-  constexpr double kPi = std::numbers::pi;
-  AzimuthWindow window{principal_angle(degrees.low), principal_angle(degrees.high)};
-  if (window.high <= window.low) window.high += 2 * kPi;
-  if (window.high <= kPi) return window;
-  window.cut = window.low >= 0 ? 0.0 : 0.5 * (window.low + window.high) - kPi;
-  return window;
-}
-
-Range radial_extent(const PixelPositions& positions, Splitting splitting,
-                    const std::vector<std::uint8_t>& excluded, unsigned threads) {
+// The least and the largest of what pixels give to include(low, high), on several threads.
+template <typename Visit>
+Range extent_of(const PixelPositions& positions, const std::vector<std::uint8_t>& excluded, unsigned threads,
+                Visit&& visit) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Range extent{kInfinity, -kInfinity};
   std::mutex merging;
@@ -56,16 +38,7 @@ Range radial_extent(const PixelPositions& positions, Splitting splitting,
     for (std::size_t row = begin; row < end; ++row) {
       for (std::uint32_t col = 0; col < positions.shape.cols; ++col) {
         const std::size_t pixel = row * positions.shape.cols + col;
-        if (excluded[pixel]) continue;
-        const auto r = static_cast<std::uint32_t>(row);
-        if (splitting == Splitting::kFull) {
-          for (const std::size_t corner : positions.corners(r, col)) {
-            include(positions.corner_radial[corner], positions.corner_radial[corner]);
-          }
-        } else {
-          const double reach = splitting == Splitting::kNo ? 0.0 : positions.radial_reach(r, col);
-          include(positions.radial[pixel] - reach, positions.radial[pixel] + reach);
-        }
+        if (!excluded[pixel]) visit(static_cast<std::uint32_t>(row), col, pixel, include);
       }
     }
     const std::lock_guard lock(merging);
@@ -76,7 +49,69 @@ Range radial_extent(const PixelPositions& positions, Splitting splitting,
     throw Error(ErrorKind::kPlan, "mask", "every pixel is masked, nothing is left to integrate",
                 "check the mask: 1 means excluded");
   }
+  return extent;
+}
+
+}  // namespace
+
+AzimuthWindow azimuth_window(Range degrees, double first) {
+  if (!std::isfinite(degrees.low) || !std::isfinite(degrees.high) || degrees.low == degrees.high) {
+    throw Error(ErrorKind::kPlan, "--azimuth-range",
+                fmt::format("{} to {} degrees is empty", degrees.low, degrees.high),
+                "give two different angles in degrees");
+  }
+  if (std::abs(degrees.high - degrees.low) > 360.0) {
+    throw Error(ErrorKind::kPlan, "--azimuth-range",
+                fmt::format("{} to {} degrees is more than a full turn", degrees.low, degrees.high),
+                "give a window of at most 360 degrees");
+  }
+  constexpr double kPi = std::numbers::pi;
+  AzimuthWindow window{principal_angle(degrees.low, first), principal_angle(degrees.high, first), first};
+  if (window.high <= window.low) window.high += 2 * kPi;
+  if (window.high <= first + 2 * kPi) return window;
+  const bool from_zero = first < 0 && window.low >= 0 && window.high <= 2 * kPi;
+  window.cut = from_zero ? 0.0 : 0.5 * (window.low + window.high) - kPi;
+  return window;
+}
+
+Range radial_extent(const PixelPositions& positions, Splitting splitting,
+                    const std::vector<std::uint8_t>& excluded, unsigned threads) {
+  const Range extent =
+      extent_of(positions, excluded, threads,
+                [&](std::uint32_t row, std::uint32_t col, std::size_t pixel, auto& include) {
+                  if (splitting == Splitting::kFull) {
+                    for (const std::size_t corner : positions.corners(row, col)) {
+                      include(positions.corner_radial[corner], positions.corner_radial[corner]);
+                    }
+                  } else {
+                    const double reach = splitting == Splitting::kNo ? 0.0 : positions.radial_reach(row, col);
+                    include(positions.radial[pixel] - reach, positions.radial[pixel] + reach);
+                  }
+                });
   return {std::max(0.0, extent.low), std::max(0.0, extent.high)};
+}
+
+AzimuthExtent azimuth_extent(const PixelPositions& positions, Splitting splitting,
+                             const std::vector<std::uint8_t>& excluded, unsigned threads) {
+  const double first = positions.cut, last = positions.cut + 2 * std::numbers::pi;
+  std::atomic<bool> on_cut = false;
+  const Range extent = extent_of(
+      positions, excluded, threads,
+      [&](std::uint32_t row, std::uint32_t col, std::size_t pixel, auto& include) {
+        if (splitting == Splitting::kFull) {
+          const auto corners = positions.corners(row, col);
+          for (const std::size_t corner : corners) {
+            include(positions.corner_azimuth[corner], positions.corner_azimuth[corner]);
+          }
+          if (positions.corner_azimuths(row, col).on_cut) on_cut = true;
+        } else {
+          const double reach = splitting == Splitting::kNo ? 0.0 : positions.azimuth_reach(row, col);
+          const double low = positions.azimuth[pixel] - reach, high = positions.azimuth[pixel] + reach;
+          include(low, high);
+          if (low < first || high > last) on_cut = true;
+        }
+      });
+  return {{std::max(first, extent.low), std::min(last, extent.high)}, on_cut};
 }
 
 }  // namespace annulus

@@ -31,6 +31,11 @@ struct IntegrationOptions {
   ErrorModel error_model = ErrorModel::kNone;
   std::optional<Range> radial_range;   // in `unit`
   std::optional<Range> azimuth_range;  // degrees; low > high or high > 180 crosses the cut
+
+  // Bins in azimuth, which make a cake: radius x azimuth. None: a pattern over the radius.
+  std::optional<std::uint32_t> azimuth_bins;
+  std::uint32_t chi_discontinuity = 180;  // degrees, 180 or 0: where the azimuths of a cake begin and end
+
   bool solid_angle = true;
   std::optional<double> polarization;  // factor in [-1, 1]; none: no correction
   double normalization_factor = 1;     // monitor; divides the result

@@ -11,11 +11,38 @@ namespace {
 
 constexpr double kTurn = 2.0 * std::numbers::pi;
 
-double cut_azimuth(double azimuth, double cut) { return azimuth < cut ? azimuth + kTurn : azimuth; }
+// From (-pi, pi]; a cut beyond pi takes two turns.
+double cut_azimuth(double azimuth, double cut) {
+  while (azimuth < cut) azimuth += kTurn;
+  return azimuth;
+}
 
 double wrap(double angle) { return angle - kTurn * std::floor(angle / kTurn); }
 
+double spread(const std::array<double, 4>& values) {
+  const auto [low, high] = std::minmax({values[0], values[1], values[2], values[3]});
+  return high - low;
+}
+
 }  // namespace
+
+PixelPositions::CornerAzimuths PixelPositions::corner_azimuths(std::uint32_t row, std::uint32_t col) const {
+  constexpr double kPi = std::numbers::pi;
+  CornerAzimuths pixel;
+  std::array<double, 4>& azimuth = pixel.azimuth;
+  const auto places = corners(row, col);
+  for (int i = 0; i < 4; ++i) azimuth[i] = corner_azimuth[places[i]];
+  pixel.on_cut = spread(azimuth) > kPi;
+  if (!pixel.on_cut) return pixel;
+  const double half_turn = cut + kPi;
+  for (double& angle : azimuth) angle += angle < half_turn ? 2 * kPi : 0.0;
+  const double middle = 0.25 * (azimuth[0] + azimuth[1] + azimuth[2] + azimuth[3]);
+  if (middle > half_turn + kPi) {
+    for (double& angle : azimuth) angle -= 2 * kPi;
+  }
+  pixel.around_beam = spread(azimuth) > kPi;
+  return pixel;
+}
 
 double PixelPositions::radial_reach(std::uint32_t row, std::uint32_t col) const {
   const double centre = radial[std::size_t{row} * shape.cols + col];
@@ -41,7 +68,7 @@ PixelPositions locate_pixels(const Geometry& geometry, Shape shape, const Integr
   const Projection projection(geometry);
   const RadialQuantity quantity = quantity_of(options.unit);
   const bool split = options.splitting != Splitting::kNo;
-  const bool need_azimuth = options.azimuth_range.has_value();
+  const bool need_azimuth = options.azimuth_range || options.azimuth_bins;
   const bool need_corner_azimuth = split && (need_azimuth || options.splitting == Splitting::kFull);
   const std::size_t corner_rows = std::size_t{shape.rows} + 1, corner_cols = std::size_t{shape.cols} + 1;
 

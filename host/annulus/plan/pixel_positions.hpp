@@ -16,7 +16,7 @@ constexpr double kDefaultCut = -std::numbers::pi;
 struct PixelPositions {
   Shape shape;
   LargeVector<double> radial;         // of centres, base unit
-  LargeVector<double> azimuth;        // of centres, radian; empty unless an azimuth range is given
+  LargeVector<double> azimuth;        // of centres, radian; empty unless azimuths are asked for
   LargeVector<float> corner_radial;   // (rows + 1) x (cols + 1); empty without splitting
   LargeVector<float> corner_azimuth;  // the same; empty unless splitting needs it
   double cut = kDefaultCut;           // azimuths are in [cut, cut + 2 pi)
@@ -27,6 +27,15 @@ struct PixelPositions {
     const std::size_t first = row * width + col;
     return {first, first + width, first + width + 1, first + 1};
   }
+
+  // Azimuths of a pixel's corners, as one piece: a pixel on the cut has corners on both of its sides, which
+  // are brought together on the side of its middle. around_beam: they go all the way round.
+  struct CornerAzimuths {
+    std::array<double, 4> azimuth{};
+    bool on_cut = false;
+    bool around_beam = false;
+  };
+  CornerAzimuths corner_azimuths(std::uint32_t row, std::uint32_t col) const;
 
   // Largest distance from the centre to a corner.
   double radial_reach(std::uint32_t row, std::uint32_t col) const;

@@ -53,8 +53,12 @@ struct Plan {
   std::optional<std::int64_t> saturation;  // counts above are invalid; none: nobody said
   Shape shape;
 
-  std::vector<double> axis;   // bin centres in options.unit
-  std::vector<double> edges;  // bins + 1, in options.unit
+  std::vector<double> axis;   // radial bin centres in options.unit
+  std::vector<double> edges;  // one more, in options.unit
+
+  // Degrees; both are empty for a pattern. Bin number of a cake: azimuthal bin * axis.size() + radial bin.
+  std::vector<double> azimuth_axis;
+  std::vector<double> azimuth_edges;
 
   // Fixed point: c = weight / 2^weight_bits, n = normalization / 2^normalization_bits, and so on.
   int weight_bits = 0;
@@ -71,7 +75,10 @@ struct Plan {
 
   std::string hash;  // SHA-256 of all of the above
 
-  std::uint32_t bins() const { return static_cast<std::uint32_t>(axis.size()); }
+  bool is_cake() const { return !azimuth_axis.empty(); }
+  std::uint32_t bins() const {
+    return static_cast<std::uint32_t>(axis.size() * (is_cake() ? azimuth_axis.size() : 1));
+  }
   std::size_t pixels() const { return shape.size(); }
   bool has_variance() const { return options.error_model == ErrorModel::kPoisson; }
 
@@ -89,6 +96,9 @@ struct FrameProperties {
 // threads = 0: all of the machine; the plan does not depend on it. Throws kPlan, kGeometry or kInput.
 Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, const PixelMaps& maps,
                 const FrameProperties& frames, unsigned threads = 0);
+
+// For messages: "1000", or of a cake "1000 x 360 = 360000".
+std::string bins_in_words(const Plan& plan);
 
 // Pixels that contribute to some bin.
 std::size_t pixels_in_use(const Plan& plan);

@@ -80,6 +80,8 @@ void add_options(KeyHash& key, const IntegrationOptions& options) {
   key.add(options.error_model);
   key.add(options.radial_range);
   key.add(options.azimuth_range);
+  key.add(options.azimuth_bins);
+  key.add(options.chi_discontinuity);
   key.add(options.solid_angle);
   key.add(options.polarization);
   key.add(options.normalization_factor);

@@ -2,10 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <tuple>
 
 namespace annulus {
+
+void share_interval(double low, double high, std::uint32_t bins, std::vector<Share>& shares) {
+  const double last = bins - 1.0;
+  if (!(high >= 0) || !(low < bins)) return;
+  const auto first_bin = static_cast<std::uint32_t>(std::clamp(low, 0.0, last));
+  const auto last_bin = static_cast<std::uint32_t>(std::clamp(high, 0.0, last));
+  if (first_bin == last_bin) {
+    shares.push_back({first_bin, 1.0});
+    return;
+  }
+  const double inverse = 1.0 / (high - low);
+  shares.push_back({first_bin, (first_bin + 1.0 - low) * inverse});
+  for (std::uint32_t bin = first_bin + 1; bin < last_bin; ++bin) shares.push_back({bin, inverse});
+  const double rest = (high - last_bin) * inverse;
+  if (rest > 0) shares.push_back({last_bin, rest});
+}
 
 PixelSplitter::PixelSplitter(const PixelPositions& positions, const BinAxis& axis, Splitting splitting,
                              std::optional<AzimuthWindow> window)
@@ -43,57 +57,24 @@ void PixelSplitter::split_bounding_box(std::uint32_t row, std::uint32_t col,
   }
   const double centre = positions_.radial[pixel];
   const double reach = positions_.radial_reach(row, col);
-  share_interval((centre - reach - axis_.low) / width_, (centre + reach - axis_.low) / width_, shares);
-}
-
-// [low, high] in units of bins. What hangs over the ends of the axis goes to the end bins, so that a pixel
-// that is seen at all counts whole.
-void PixelSplitter::share_interval(double low, double high, std::vector<Share>& shares) const {
-  const double last = axis_.bins - 1.0;
-  if (!(high >= 0) || !(low < axis_.bins)) return;
-  const auto first_bin = static_cast<std::uint32_t>(std::clamp(low, 0.0, last));
-  const auto last_bin = static_cast<std::uint32_t>(std::clamp(high, 0.0, last));
-  if (first_bin == last_bin) {
-    shares.push_back({first_bin, 1.0});
-    return;
-  }
-  const double inverse = 1.0 / (high - low);
-  shares.push_back({first_bin, (first_bin + 1.0 - low) * inverse});
-  for (std::uint32_t bin = first_bin + 1; bin < last_bin; ++bin) shares.push_back({bin, inverse});
-  const double rest = (high - last_bin) * inverse;
-  if (rest > 0) shares.push_back({last_bin, rest});
+  share_interval((centre - reach - axis_.low) / width_, (centre + reach - axis_.low) / width_, axis_.bins,
+                 shares);
 }
 
 void PixelSplitter::split_full(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const {
-  constexpr double kPi = std::numbers::pi;
-  std::array<double, 4> bin{}, azimuth{};
+  const auto [azimuth, on_cut, around_beam] = positions_.corner_azimuths(row, col);
+  std::array<double, 4> bin{};
   const auto corners = positions_.corners(row, col);
-  for (int i = 0; i < 4; ++i) {
-    bin[i] = (positions_.corner_radial[corners[i]] - axis_.low) / width_;
-    azimuth[i] = positions_.corner_azimuth[corners[i]];
-  }
+  for (int i = 0; i < 4; ++i) bin[i] = (positions_.corner_radial[corners[i]] - axis_.low) / width_;
   const auto span = [](const std::array<double, 4>& a) { return std::minmax({a[0], a[1], a[2], a[3]}); };
-
-  // A pixel on the cut has corners on both of its sides: bring them together, on the side of its middle.
-  auto [azimuth_low, azimuth_high] = span(azimuth);
-  bool around_beam = false;
-  if (azimuth_high - azimuth_low > kPi) {
-    const double half_turn = positions_.cut + kPi;
-    for (double& angle : azimuth) angle += angle < half_turn ? 2 * kPi : 0.0;
-    const double middle = 0.25 * (azimuth[0] + azimuth[1] + azimuth[2] + azimuth[3]);
-    if (middle > half_turn + kPi) {
-      for (double& angle : azimuth) angle -= 2 * kPi;
-    }
-    std::tie(azimuth_low, azimuth_high) = span(azimuth);
-    around_beam = azimuth_high - azimuth_low > kPi;
-  }
+  const auto [azimuth_low, azimuth_high] = span(azimuth);
   if (window_ && (azimuth_high < window_->low || azimuth_low > window_->high)) return;
 
   const auto [low, high] = span(bin);
   if (!(high >= 0) || !(low < axis_.bins)) return;
   const double floor_low = std::floor(low), floor_high = std::floor(high);
   // The pixel that holds the beam is no polygon in (radius, azimuth): its radial interval stands for it.
-  if (around_beam || floor_low == floor_high) return share_interval(low, high, shares);
+  if (around_beam || floor_low == floor_high) return share_interval(low, high, axis_.bins, shares);
 
   const auto first_bin = static_cast<std::uint32_t>(std::max(0.0, floor_low));
   const auto end_bin = static_cast<std::uint32_t>(std::min<double>(axis_.bins, floor_high + 1));
@@ -121,7 +102,7 @@ void PixelSplitter::split_full(std::uint32_t row, std::uint32_t col, std::vector
   for (Share& share : shares) share.share /= total;
   if (total == 0 || shares.empty()) {
     shares.clear();
-    share_interval(low, high, shares);
+    share_interval(low, high, axis_.bins, shares);
   }
 }
 

@@ -10,14 +10,14 @@
 
 namespace annulus {
 
-// Equal bins in the radial base unit.
+// Equal bins, of the radius in its base unit or of the azimuth in radian.
 struct BinAxis {
   double low = 0;
   double high = 0;  // the range asked for or found, widened so that its last point falls inside
   std::uint32_t bins = 0;
 
   double width() const { return (high - low) / bins; }
-  double bin_of(double radial) const { return (radial - low) / width(); }
+  double bin_of(double value) const { return (value - low) / width(); }
 };
 
 // Azimuths that count, in radian. Azimuths jump by a turn at `cut`, which lies outside the window: at -pi if
@@ -28,15 +28,22 @@ struct AzimuthWindow {
   double cut = kDefaultCut;
 };
 
-// Each end is taken modulo a turn; high below low goes on through the +-180 degree line.
+// Each end is taken modulo a turn; high below low goes on through the +-180 degree line. The low end is in
+// [first, first + a turn), and the cut at `first` if that is possible.
 // Throws kPlan for an empty window or one wider than a turn.
-AzimuthWindow azimuth_window(Range degrees);
+AzimuthWindow azimuth_window(Range degrees, double first = kDefaultCut);
 
 struct Share {
   std::uint32_t bin = 0;
   double share = 0;
 };
 
+// Shares of [low, high], in units of bins, added to `shares`: they sum to 1, or there are none if nothing of
+// it is on the axis. What hangs over the ends of the axis goes to the end bins, so that a pixel that is seen
+// at all counts whole.
+void share_interval(double low, double high, std::uint32_t bins, std::vector<Share>& shares);
+
+// Over radial bins.
 class PixelSplitter {
  public:
   PixelSplitter(const PixelPositions& positions, const BinAxis& axis, Splitting splitting,
@@ -49,7 +56,6 @@ class PixelSplitter {
   void split_centre(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
   void split_bounding_box(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
   void split_full(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
-  void share_interval(double low, double high, std::vector<Share>& shares) const;
 
   const PixelPositions& positions_;
   BinAxis axis_;
@@ -62,5 +68,13 @@ class PixelSplitter {
 // `excluded` has one byte a pixel. Throws kPlan if no pixel is left.
 Range radial_extent(const PixelPositions& positions, Splitting splitting,
                     const std::vector<std::uint8_t>& excluded, unsigned threads);
+
+// The azimuths of the same pixels, within the turn that begins at the cut, and whether one lies on the cut.
+struct AzimuthExtent {
+  Range range;
+  bool on_cut = false;
+};
+AzimuthExtent azimuth_extent(const PixelPositions& positions, Splitting splitting,
+                             const std::vector<std::uint8_t>& excluded, unsigned threads);
 
 }  // namespace annulus

@@ -2,6 +2,7 @@
 #include <annulus/core/parallel.hpp>
 #include <annulus/formats/writers.hpp>
 #include <annulus/geometry/poni.hpp>
+#include <annulus/simulate/eiger_writer.hpp>
 #include <annulus/simulate/scan_writer.hpp>
 #include <annulus/simulate/stack_writer.hpp>
 
@@ -115,12 +116,41 @@ void write_hdf5_file(const PowderScan& scan, const ScanOutput& output, const Sca
   writer.close();
 }
 
+EigerLayout eiger_layout(const ScanOutput& output) {
+  const PixelType type = output.eiger_type;
+  if (type != PixelType::kU8 && type != PixelType::kU16 && type != PixelType::kU32) {
+    throw Error(ErrorKind::kUsage, fmt::format("pixel type {}", name_of(type)),
+                "no Eiger file has such pixels", "uint8, uint16 or uint32");
+  }
+  if (output.images_per_file == 0) {
+    throw Error(ErrorKind::kUsage, "images per file", "0 images are no file", "give at least 1");
+  }
+  return {output.folder, output.prefix, type, output.images_per_file};
+}
+
+void write_eiger_files(const PowderScan& scan, const ScanOutput& output) {
+  EigerWriter writer(eiger_layout(output), scan);
+  FrameRunner(scan.frames(), output).run(true, [&](std::uint64_t i) {
+    return [&writer, i, chunk = pack_eiger_frame(scan, i, output.eiger_type)] { writer.append(i, chunk); };
+  });
+}
+
 }  // namespace
 
-std::string_view name_of(ScanFormat format) { return format == ScanFormat::kCbf ? "cbf" : "hdf5"; }
+std::string_view name_of(ScanFormat format) {
+  switch (format) {
+    case ScanFormat::kCbf:
+      return "cbf";
+    case ScanFormat::kHdf5:
+      return "hdf5";
+    case ScanFormat::kEiger:
+      break;
+  }
+  return "eiger";
+}
 
 std::optional<ScanFormat> scan_format_from_name(std::string_view name) {
-  for (const ScanFormat format : {ScanFormat::kCbf, ScanFormat::kHdf5}) {
+  for (const ScanFormat format : {ScanFormat::kCbf, ScanFormat::kHdf5, ScanFormat::kEiger}) {
     if (name == name_of(format)) return format;
   }
   return std::nullopt;
@@ -136,6 +166,13 @@ ScanFiles scan_files(const PowderScan& scan, const ScanOutput& output) {
   files.poni = output.folder / (output.prefix + ".poni");
   if (output.format == ScanFormat::kHdf5) {
     files.frames.push_back(output.folder / (output.prefix + ".h5"));
+    return files;
+  }
+  if (output.format == ScanFormat::kEiger) {
+    const EigerLayout layout = eiger_layout(output);
+    files.frames.push_back(layout.master());
+    for (std::uint64_t number = 1; number <= layout.data_files(scan.frames()); ++number)
+      files.data.push_back(layout.data_file(number));
     return files;
   }
   const std::size_t digits = std::max<std::size_t>(5, std::to_string(scan.frames()).size());
@@ -157,12 +194,15 @@ ScanFiles write_scan(const PowderScan& scan, const ScanOutput& output) {
   if (!output.overwrite) {
     refuse_existing(files.poni);
     for (const fs::path& path : files.frames) refuse_existing(path);
+    for (const fs::path& path : files.data) refuse_existing(path);
   }
   write_poni(files.poni, scan.geometry());
   if (output.format == ScanFormat::kCbf) {
     write_cbf_files(scan, output, files);
-  } else {
+  } else if (output.format == ScanFormat::kHdf5) {
     write_hdf5_file(scan, output, files);
+  } else {
+    write_eiger_files(scan, output);
   }
   return files;
 }

@@ -1,6 +1,7 @@
 // A simulated scan as files: what a beamline would have left on the disk.
 #pragma once
 
+#include <annulus/core/pixel_type.hpp>
 #include <annulus/simulate/powder.hpp>
 
 #include <cstdint>
@@ -13,16 +14,19 @@
 
 namespace annulus {
 
-// CBF: one file a frame, <prefix>_00001.cbf and on. HDF5: one file <prefix>.h5 with /entry/data/data.
-enum class ScanFormat { kCbf, kHdf5 };
+// CBF: one file a frame, <prefix>_00001.cbf and on. HDF5: one file <prefix>.h5 with /entry/data/data. Eiger:
+// <prefix>_master.h5 with <prefix>_data_000001.h5 and on (eiger_writer.hpp).
+enum class ScanFormat { kCbf, kHdf5, kEiger };
 
-std::string_view name_of(ScanFormat format);  // "cbf", "hdf5"
+std::string_view name_of(ScanFormat format);  // "cbf", "hdf5", "eiger"
 std::optional<ScanFormat> scan_format_from_name(std::string_view name);
 
 struct ScanOutput {
   std::filesystem::path folder;  // made if it is not there
   std::string prefix = "scan";
   ScanFormat format = ScanFormat::kCbf;
+  PixelType eiger_type = PixelType::kU32;  // of Eiger files: kU32, kU16 or kU8
+  std::uint64_t images_per_file = 1000;    // of Eiger data files
   bool overwrite = false;
   unsigned threads = 0;  // 0: all of the machine; the files do not depend on it
 
@@ -32,14 +36,17 @@ struct ScanOutput {
 
 struct ScanFiles {
   std::filesystem::path poni;
-  std::vector<std::filesystem::path> frames;  // one, or as many as frames, in order
+  std::vector<std::filesystem::path> frames;  // one, or as many as frames, in order; of Eiger the master
+  std::vector<std::filesystem::path> data;    // of Eiger the data files
 };
 
 // The names write_scan will use.
 ScanFiles scan_files(const PowderScan& scan, const ScanOutput& output);
 
 // Throws kOutput with the file's name, before anything is written if a file is there and overwrite is false.
-// After an error complete CBF files stay; an HDF5 file appears under its name only when it is complete.
+// Throws kUsage for a type or a number of images that no Eiger file has.
+// After an error complete CBF files and Eiger data files stay; an HDF5 file appears under its name only when
+// it is complete.
 ScanFiles write_scan(const PowderScan& scan, const ScanOutput& output);
 
 }  // namespace annulus

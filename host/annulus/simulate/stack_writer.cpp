@@ -1,16 +1,13 @@
-#include <annulus/core/error.hpp>
-#include <annulus/hdf5/handle.hpp>
+#include <annulus/simulate/hdf5_output.hpp>
 #include <annulus/simulate/stack_writer.hpp>
 
 #include <fmt/format.h>
-#include <hdf5.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <new>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace annulus {
@@ -20,78 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr int kDeflateLevel = 1;
 
-// HDF5's innermost message says why: the disk is full, permission is denied.
-[[noreturn]] void fail(const fs::path& path) {
-  throw Error(ErrorKind::kOutput, path.string(), "cannot be written: " + hdf5_reason(),
-              "check the folder's permissions and the space left on the disk");
-}
-
-Hdf5Handle checked(hid_t id, Hdf5Handle::Close close, const fs::path& path) {
-  if (id < 0) fail(path);
-  return {id, close};
-}
-
-// Properties of a dataset without the time of its making: the same scan gives the same bytes.
-Hdf5Handle timeless(const fs::path& path) {
-  Hdf5Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, path);
-  if (H5Pset_obj_track_times(properties.get(), false) < 0) fail(path);
-  return properties;
-}
-
-// Small things beside the frames: groups with their NeXus class, texts and numbers.
-class Describer {
- public:
-  explicit Describer(const fs::path& path) : path_(path) {}
-
-  Hdf5Handle group(hid_t parent, const char* name, const char* nexus_class) const {
-    Hdf5Handle group =
-        checked(H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, path_);
-    attribute(group.get(), "NX_class", nexus_class);
-    return group;
-  }
-
-  void attribute(hid_t object, const char* name, const std::string& text) const {
-    const Hdf5Handle type = text_type(text);
-    const Hdf5Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose, path_);
-    const Hdf5Handle attribute =
-        checked(H5Acreate2(object, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, path_);
-    if (H5Awrite(attribute.get(), type.get(), text.data()) < 0) fail(path_);
-  }
-
-  void text(hid_t parent, const char* name, const std::string& text) const {
-    const Hdf5Handle type = text_type(text);
-    scalar(parent, name, type.get(), text.data(), nullptr);
-  }
-  void number(hid_t parent, const char* name, double value, const char* units) const {
-    scalar(parent, name, H5T_NATIVE_DOUBLE, &value, units);
-  }
-  void number(hid_t parent, const char* name, std::int64_t value) const {
-    scalar(parent, name, H5T_NATIVE_INT64, &value, nullptr);
-  }
-
- private:
-  Hdf5Handle text_type(const std::string& text) const {
-    Hdf5Handle type = checked(H5Tcopy(H5T_C_S1), H5Tclose, path_);
-    if (H5Tset_size(type.get(), std::max<std::size_t>(text.size(), 1)) < 0 ||
-        H5Tset_strpad(type.get(), H5T_STR_NULLPAD) < 0 || H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0) {
-      fail(path_);
-    }
-    return type;
-  }
-
-  void scalar(hid_t parent, const char* name, hid_t type, const void* value, const char* units) const {
-    const Hdf5Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose, path_);
-    const Hdf5Handle properties = timeless(path_);
-    const Hdf5Handle set =
-        checked(H5Dcreate2(parent, name, type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-                H5Dclose, path_);
-    if (H5Dwrite(set.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) < 0) fail(path_);
-    if (units != nullptr) attribute(set.get(), "units", units);
-  }
-
-  const fs::path& path_;
-};
-
 Hdf5Handle create_stack(hid_t parent, const PowderScan& scan, const fs::path& path) {
   const Shape shape = scan.shape();
   const std::array<hsize_t, 3> extent = {scan.frames(), shape.rows, shape.cols};
@@ -100,7 +25,7 @@ Hdf5Handle create_stack(hid_t parent, const PowderScan& scan, const fs::path& pa
   const Hdf5Handle properties = timeless(path);
   if (H5Pset_chunk(properties.get(), 3, chunk.data()) < 0 || H5Pset_shuffle(properties.get()) < 0 ||
       H5Pset_deflate(properties.get(), kDeflateLevel) < 0) {
-    fail(path);
+    fail_writing(path);
   }
   // Eiger files count without sign: the marks -1 and -2 are then the type's top values.
   const bool eiger = scan.geometry().detector.name.starts_with("Eiger");
@@ -127,30 +52,16 @@ void describe_instrument(hid_t entry, const PowderScan& scan, const Describer& d
 }  // namespace
 
 struct StackWriter::File {
-  Hdf5Handle file;
-  Hdf5Handle data;
+  explicit File(const fs::path& path) : file(path) {}
+
+  PartialFile file;
+  Hdf5Handle data;  // closed first
 };
 
-StackWriter::StackWriter(const fs::path& path, const PowderScan& scan) : path_(path), partial_(path) {
-  partial_ += ".part";
-  try {
-    open(scan);
-  } catch (...) {
-    abandon();
-    throw;
-  }
-}
-
-StackWriter::~StackWriter() {
-  if (file_) abandon();
-}
-
-void StackWriter::open(const PowderScan& scan) {
+StackWriter::StackWriter(const fs::path& path, const PowderScan& scan) {
   const Hdf5Session session;
-  file_ = std::make_unique<File>();
-  file_->file =
-      checked(H5Fcreate(partial_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, path_);
-  const Describer describe(path_);
+  file_ = std::make_unique<File>(path);
+  const Describer describe(file_->file.path());
   const hid_t root = file_->file.get();
   describe.attribute(root, "NX_class", "NXroot");
   describe.attribute(root, "default", "entry");
@@ -162,18 +73,12 @@ void StackWriter::open(const PowderScan& scan) {
   describe_instrument(entry.get(), scan, describe);
   const Hdf5Handle group = describe.group(entry.get(), "data", "NXdata");
   describe.attribute(group.get(), "signal", "data");
-  file_->data = create_stack(group.get(), scan, path_);
+  file_->data = create_stack(group.get(), scan, path);
 }
 
-void StackWriter::abandon() {
-  bool created = false;
-  if (file_) {
-    const Hdf5Session session;
-    created = static_cast<bool>(file_->file);
-    file_.reset();
-  }
-  std::error_code ignored;
-  if (created) fs::remove(partial_, ignored);
+StackWriter::~StackWriter() {
+  const Hdf5Session session;
+  file_.reset();
 }
 
 std::vector<std::byte> StackWriter::compress(std::span<const std::int32_t> pixels) {
@@ -200,23 +105,14 @@ void StackWriter::append(std::uint64_t frame, std::span<const std::byte> chunk) 
   const Hdf5Session session;
   const std::array<hsize_t, 3> offset = {frame, 0, 0};
   if (H5Dwrite_chunk(file_->data.get(), H5P_DEFAULT, 0, offset.data(), chunk.size(), chunk.data()) < 0)
-    fail(path_);
+    fail_writing(file_->file.path());
 }
 
 void StackWriter::close() {
-  {
-    const Hdf5Session session;
-    // Buffered metadata reaches the disk here: the last chance to learn that it is full.
-    file_->data = {};
-    if (H5Fflush(file_->file.get(), H5F_SCOPE_LOCAL) < 0) fail(path_);
-    file_.reset();
-  }
-  std::error_code error;
-  fs::rename(partial_, path_, error);
-  if (error) {
-    throw Error(ErrorKind::kOutput, path_.string(), fmt::format("cannot get its name: {}", error.message()),
-                fmt::format("the frames are in {}", partial_.string()));
-  }
+  const Hdf5Session session;
+  file_->data = {};
+  file_->file.close();
+  file_.reset();
 }
 
 }  // namespace annulus

@@ -13,7 +13,8 @@
 namespace annulus {
 
 // /entry/data/data [frames, rows, cols], one chunk a frame, shuffle and deflate. The file has another name
-// until it is complete. HDF5 calls are made under lock_hdf5(); one thread at a time uses a writer.
+// until it is complete (PartialFile). HDF5 calls are made under lock_hdf5(); one thread at a time uses a
+// writer.
 class StackWriter {
  public:
   StackWriter(const std::filesystem::path& path, const PowderScan& scan);  // throws kOutput
@@ -27,11 +28,6 @@ class StackWriter {
 
  private:
   struct File;
-  void open(const PowderScan& scan);
-  void abandon();
-
-  std::filesystem::path path_;
-  std::filesystem::path partial_;
   std::unique_ptr<File> file_;
 };
 

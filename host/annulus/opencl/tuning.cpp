@@ -1,0 +1,172 @@
+#include <annulus/codecs/byte_offset.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/opencl/batch.hpp>
+#include <annulus/opencl/cache_folder.hpp>
+#include <annulus/opencl/program.hpp>
+#include <annulus/opencl/tuning.hpp>
+#include <annulus/plan/validity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <random>
+
+namespace annulus::opencl {
+namespace {
+
+constexpr const char* kKind = "choice";
+constexpr int kRepetitions = 3;
+
+// Plans of about the same size share what was measured.
+std::string key_of(const Session& session) {
+  const PlanNumbers& plan = session.numbers();
+  const auto size = [](std::uint64_t value) { return std::bit_width(value); };
+  return fmt::format("{}\n{}\n{} {} {} {} {} {} {} {}\n", identity_of(session.device().device),
+                     kernel_source(), size(plan.pixels), size(plan.bins), size(plan.entries),
+                     plan.has_variance, plan.has_dark, name_of(session.plan().pixel_type), session.unified(),
+                     session.settings().memory >> 20) +
+         (session.settings().method ? std::string(name_of(*session.settings().method)) : "any");
+}
+
+// Counts of a powder pattern's kind: small, with now and then one that takes a longer code.
+Frame example_frame(const Plan& plan) {
+  Frame frame;
+  frame.shape = plan.shape;
+  frame.type = needs_quantising(plan.pixel_type) ? PixelType::kI32 : plan.pixel_type;
+  frame.source = "example";
+  std::mt19937 random(1);
+  std::vector<std::int32_t> pixels(plan.pixels());
+  for (std::int32_t& pixel : pixels) {
+    const std::uint32_t draw = static_cast<std::uint32_t>(random());
+    pixel = static_cast<std::int32_t>(draw % 64 == 0 ? (draw >> 8) % 1000 : (draw >> 8) % 16);
+  }
+  if (frame.type == PixelType::kI32) {
+    frame.codec = Codec::kByteOffset;
+    frame.payload = Bytes(encode_byte_offset(pixels));
+    return frame;
+  }
+  std::vector<std::byte> bytes(pixels.size() * size_of(frame.type));
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    const std::int32_t small = pixels[i] % 16;
+    std::memcpy(bytes.data() + i * size_of(frame.type), &small, size_of(frame.type));
+  }
+  frame.payload = Bytes(std::move(bytes));
+  return frame;
+}
+
+class Tuner {
+ public:
+  explicit Tuner(Session& session) : session_(session), frame_(example_frame(session.plan())) {
+    frames_.assign(kLanes, &frame_);
+  }
+
+  void consider(const Choice& choice) {
+    if (!session_.can(choice)) return;
+    const auto wanted = session_.settings().method;
+    if (wanted && choice.method != *wanted) return;
+    double seconds = 0;
+    try {
+      seconds = measure(choice);
+    } catch (const OutOfDeviceMemory&) {
+      return;
+    } catch (const cl::Error&) {  // one that this driver does not take
+      return;
+    } catch (const Error&) {
+      return;
+    }
+    if (best_ && seconds >= best_seconds_) return;
+    best_ = choice;
+    best_seconds_ = seconds;
+  }
+
+  const std::optional<Choice>& best() const { return best_; }
+
+ private:
+  double measure(const Choice& choice) {
+    using Clock = std::chrono::steady_clock;
+    session_.take(choice);
+    Batch batch(std::shared_ptr<const Session>(std::shared_ptr<void>(), &session_));
+    batch.reduce(std::span(frames_).first(1));  // compiles
+    double least = 0;
+    for (int i = 0; i < kRepetitions; ++i) {
+      const auto start = Clock::now();
+      batch.reduce(frames_);
+      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      if (i == 0 || seconds < least) least = seconds;
+      if (best_ && least > 1.5 * best_seconds_) break;  // hopeless
+    }
+    return least;
+  }
+
+  Session& session_;
+  Frame frame_;
+  std::vector<const Frame*> frames_;
+  std::optional<Choice> best_;
+  double best_seconds_ = 0;
+};
+
+std::optional<Choice> measure_choice(Session& session) {
+  Tuner tuner(session);
+  const std::uint32_t units = session.device().device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
+  Choice choice;
+  for (const std::uint32_t items : {4 * units, units}) {
+    choice.items = items;
+    tuner.consider(choice);
+  }
+  choice = {};
+  choice.method = Method::kRows;
+  for (const std::uint32_t group : {256u, 64u, 16u, 1u}) {
+    choice.group = group;
+    tuner.consider(choice);
+  }
+  choice = {};
+  choice.method = Method::kLocal;
+  choice.items = 4 * units;
+  for (const std::uint32_t group : {256u, 64u}) {
+    choice.group = group;
+    tuner.consider(choice);
+  }
+  if (!tuner.best()) return std::nullopt;
+  for (const std::uint32_t band : {1u << 15, 1u << 18, 1u << 22}) {
+    choice = *tuner.best();
+    if (choice.method == Method::kRows) break;
+    choice.band_pixels = band;
+    tuner.consider(choice);
+  }
+  for (const auto& [segment, group, join] : {std::array{512u, 64u, 64u}, std::array{1024u, 8u, 1u},
+                                             std::array{4096u, 8u, 1u}, std::array{256u, 64u, 256u}}) {
+    choice = *tuner.best();
+    choice.segment_bytes = segment;
+    choice.decode_group = group;
+    choice.join_group = join;
+    tuner.consider(choice);
+  }
+  return tuner.best();
+}
+
+}  // namespace
+
+void tune(Session& session) {
+  if (session.settings().choice) return session.take(*session.settings().choice);
+  const std::string key = key_of(session);
+  if (const auto cached = read_cached(kKind, key)) {
+    const auto choice = choice_from_text({reinterpret_cast<const char*>(cached->data()), cached->size()});
+    if (choice && session.can(*choice)) return session.take(*choice);
+  }
+  const auto choice = measure_choice(session);
+  if (!choice) {
+    throw Error(ErrorKind::kBackend, fmt::format("OpenCL device {}", session.device().name),
+                "it can integrate this plan in no way: there is too little memory for a frame beside the "
+                "plan, or for "
+                "the bins",
+                "choose another device, or --backend cpu");
+  }
+  session.take(*choice);
+  const std::string text = to_text(*choice);
+  write_cached(kKind, key, std::as_bytes(std::span(text)));
+}
+
+}  // namespace annulus::opencl

@@ -1,0 +1,111 @@
+#include <annulus/core/error.hpp>
+#include <annulus/outputs/colour_map.hpp>
+#include <annulus/outputs/plot.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace annulus {
+namespace {
+
+struct Cake {
+  std::string name;
+  std::vector<double> values;
+};
+
+[[noreturn]] void nothing_to_draw(const std::string& what) {
+  throw Error(ErrorKind::kInput, "the cakes", what, "choose another frame");
+}
+
+Cake one_cake(const PatternFile& file, std::uint64_t row) {
+  if (row >= file.frames()) {
+    throw Error(ErrorKind::kUsage, "--frame", fmt::format("there is no frame {}", row),
+                fmt::format("choose from 0 to {}", file.frames() - 1));
+  }
+  const FrameRecord record = file.read_records(row, 1).front();
+  if (record.bad) nothing_to_draw(fmt::format("frame {} is bad: {}", row, record.fault));
+  Cake cake{record.source, std::vector<double>(file.bins())};
+  if (record.frame_in_source > 0) cake.name += fmt::format(", frame {}", record.frame_in_source);
+  file.read_intensities(row, 1, cake.values);
+  return cake;
+}
+
+// Bin by bin over the good frames that have a value there, one frame in memory at a time.
+Cake mean_cake(const PatternFile& file) {
+  std::vector<double> sums(file.bins(), 0), frame(file.bins());
+  std::vector<std::uint32_t> counts(file.bins(), 0);
+  std::uint64_t good = 0;
+  for (std::uint64_t row = 0; row < file.frames(); ++row) {
+    if (file.read_records(row, 1).front().bad) continue;
+    ++good;
+    file.read_intensities(row, 1, frame);
+    for (std::size_t bin = 0; bin < frame.size(); ++bin) {
+      if (!std::isfinite(frame[bin])) continue;
+      sums[bin] += frame[bin];
+      ++counts[bin];
+    }
+  }
+  if (good == 0) nothing_to_draw("there is no good frame");
+  for (std::size_t bin = 0; bin < sums.size(); ++bin) {
+    sums[bin] = counts[bin] == 0 ? std::numeric_limits<double>::quiet_NaN() : sums[bin] / counts[bin];
+  }
+  return {fmt::format("mean of {} frames", good), std::move(sums)};
+}
+
+Cake chosen_cake(const PatternFile& file, const std::vector<std::uint64_t>& rows) {
+  if (file.frames() == 0) nothing_to_draw("the file has no frames yet");
+  if (rows.size() > 1) {
+    throw Error(ErrorKind::kUsage, "--frame", fmt::format("{} cakes do not fit one picture", rows.size()),
+                "draw them one by one");
+  }
+  if (rows.empty() && file.frames() > 1) return mean_cake(file);
+  return one_cake(file, rows.empty() ? 0 : rows.front());
+}
+
+Range drawn_range(const OutputHeader& header, const PlotOptions& options) {
+  const std::vector<double>& ends = header.edges.empty() ? header.axis : header.edges;
+  Range range = options.radial_range.value_or(Range{ends.front(), ends.back()});
+  if (range.low > range.high) std::swap(range.low, range.high);
+  return range;
+}
+
+}  // namespace
+
+void plot_cake(const PatternFile& file, const PlotOptions& options, const std::filesystem::path& picture) {
+  const OutputHeader& header = file.header();
+  const Cake cake = chosen_cake(file, options.frames);
+  Canvas canvas(picture, options.width, options.height);
+  const double em = canvas.em();
+  Panel panel{0, canvas.width() - kColourBarRoom * em, 4.2 * em, canvas.height() - 2.6 * em, 0, 1, 0, 1};
+  const std::vector<double>& azimuths =
+      header.azimuth_edges.empty() ? header.azimuth_axis : header.azimuth_edges;
+  const auto y_ticks =
+      degree_ticks(azimuths.front(), azimuths.back(), ticks_for(panel.top - panel.bottom, 3.5 * em));
+  panel.left = (widest_label(y_ticks) + 3) * em;
+  const MostCells most = most_cells(canvas, panel);
+  const StackGrid grid =
+      make_cake_grid(header, cake.values, drawn_range(header, options), most.rows, most.columns);
+  if (grid.columns == 0) {
+    throw Error(ErrorKind::kUsage, "--radial-range", "no bin of the file lies in it",
+                fmt::format("choose within {} to {}", header.axis.front(), header.axis.back()));
+  }
+  const Contrast contrast(grid, options.scale);
+  panel.x_low = grid.x_edges.front();
+  panel.x_high = grid.x_edges.back();
+  panel.y_low = grid.y_edges.front();
+  panel.y_high = grid.y_edges.back();
+  canvas.begin_panel(panel);
+  draw_cells(canvas, grid, contrast, panel);
+  canvas.frame();
+  canvas.x_axis(linear_ticks(panel.x_low, panel.x_high, ticks_for(panel.right - panel.left, 8 * em)),
+                header.axis_label);
+  canvas.y_axis(y_ticks, "Azimuth χ (°)");
+  canvas.title(options.title.empty() ? cake.name : options.title);
+  draw_colour_bar(canvas, panel, contrast);
+  canvas.finish();
+}
+
+}  // namespace annulus

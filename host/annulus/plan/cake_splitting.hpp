@@ -1,0 +1,42 @@
+// How the area of one pixel is shared out over the bins of a cake, radius x azimuth.
+#pragma once
+
+#include <annulus/plan/splitting.hpp>
+
+#include <array>
+
+namespace annulus {
+
+struct CakeAxes {
+  BinAxis radial;
+  BinAxis azimuth;      // radian, in the turn that begins at the cut of the pixels' positions
+  bool closed = false;  // it goes all the way round: what leaves it at one end comes in at the other
+};
+
+class CakeSplitter {
+ public:
+  CakeSplitter(const PixelPositions& positions, const CakeAxes& axes, Splitting splitting);
+
+  // The pixel's shares in ascending bins (azimuthal bin * radial bins + radial bin): all positive, sum 1;
+  // none if it is out of range.
+  void split(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
+
+ private:
+  void split_centre(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
+  void split_bounding_box(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
+  void split_full(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
+
+  // Of an interval in units of azimuthal bins.
+  std::vector<Share> azimuth_shares(double low, double high) const;
+  void share_box(const std::vector<Share>& radial, const std::vector<Share>& azimuth,
+                 std::vector<Share>& shares) const;
+  double turn() const;  // in azimuthal bins
+
+  const PixelPositions& positions_;
+  CakeAxes axes_;
+  Splitting splitting_;
+  double radial_width_;
+  double azimuth_width_;
+};
+
+}  // namespace annulus
