@@ -7,7 +7,8 @@ project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build_packages=(
   g++ cmake ninja-build
   libcli11-dev libfmt-dev nlohmann-json3-dev
-  libhdf5-dev libtiff-dev zlib1g-dev libbz2-dev libssl-dev libxxhash-dev
+  libhdf5-dev libtiff-dev zlib1g-dev libbz2-dev liblz4-dev libzstd-dev libssl-dev libxxhash-dev
+  ocl-icd-opencl-dev opencl-clhpp-headers
   libplplot-dev plplot-driver-cairo fonts-dejavu-core
   libprotobuf-dev protobuf-compiler libpugixml-dev libffi-dev uuid-dev
   libboost-filesystem-dev libboost-system-dev
@@ -19,9 +20,10 @@ for folder in "${XILINX_XRT:-}" /opt/xilinx/xrt; do
 done
 [ -n "$vendor_xrt" ] || build_packages+=(libxrt-dev)
 test_packages=(
-  libgtest-dev libgmock-dev clang-format clang python3-clang valgrind
+  libgtest-dev libgmock-dev clang-format clang python3-clang valgrind g++-aarch64-linux-gnu qemu-user-static
   python3 python3-pytest python3-numpy python3-scipy python3-h5py python3-matplotlib
   python3-pyfai python3-fabio python3-silx python3-hdf5plugin bitshuffle hdf5-filter-plugin
+  pocl-opencl-icd python3-pyopencl
 )
 
 say() { printf '\n== %s\n' "$*"; }

@@ -106,6 +106,7 @@ function(annulus_vitis_kernel kernel)
   annulus_vitis_link(${kernel} hw "${folder}")
 endfunction()
 
+annulus_vitis_kernel(reduce_bslz4)
 annulus_vitis_kernel(reduce_byte_offset)
 annulus_vitis_kernel(reduce_raw)
 message(STATUS "Vitis ${Vitis_VERSION}: targets for ${ANNULUS_CARD} at ${clock_mhz} MHz "

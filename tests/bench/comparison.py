@@ -13,6 +13,9 @@ from verdict import Result
 MODELS = ("no", "poisson")
 POLARIZATION = 0.99  # of the simulated beam
 
+# Frames of the runs that compare numbers of threads: where starting and ending do not matter.
+LONG = 2000
+
 # Payloads to decode: more than the caches hold, as in a scan.
 DECODED = 32
 
@@ -46,6 +49,8 @@ def run(options, folder):
         file.read_bytes()  # the page cache has them from here on
     few = scan.files[: options.peer_frames]
 
+    longer = scan.repeated(options.frames if options.quick else max(LONG, options.frames), folder / "long.txt")
+
     turns = Turns()
     integrators = {}
     for model in MODELS:
@@ -56,8 +61,10 @@ def run(options, folder):
             turns.add(f"{way.name} {model}", lambda peer=peer: peer.seconds_a_frame(few))
         turns.add(f"pyfai first {model}", lambda model=model: peers.first_call(
             scan.poni, few[0], options.npt, model, POLARIZATION))
+        add_annulus(turns, program, scan, model, options.threads, folder, result)
         for threads in sorted({1, options.threads}):
-            add_annulus(turns, program, scan, model, threads, folder, result)
+            turns.add(f"annulus long {model} {threads}", lambda model=model, threads=threads: program.integrate(
+                longer, model, threads, folder / "long.nxs")["scan"])
         turns.add(f"annulus latency {model}", lambda model=model: program.latency(scan, model))
     decoded = scan.files[:DECODED]
     payloads = peers.payloads(decoded)
@@ -71,6 +78,8 @@ def run(options, folder):
     result.samples = turns.samples
     judge_patterns(result, integrators, folder, len(few))
     result.judge(options.threads)
+    if options.cakes:
+        reduce_to_cakes(result, program, scan, few, folder)
     if options.real:
         decode_real_files(result, program, options, folder)
     if options.scaling:
@@ -104,6 +113,19 @@ def add_azint(turns, scan, few, options, result):
         peer.seconds_a_frame(few[:1])
         turns.add(f"azint {model}", lambda peer=peer: peer.seconds_a_frame(few))
     result.notes.append("azint splits pixels in another way: its patterns are not compared")
+
+
+def reduce_to_cakes(result, program, scan, few, folder):
+    options = result.options
+    peer = peers.PyFaiCakes(scan.poni, options.npt, options.cakes, POLARIZATION)
+    peer.seconds_a_frame(few[:1])
+    azimuthal = ("--npt-azim", options.cakes)
+    turns = Turns()
+    turns.add("pyfai", lambda: peer.seconds_a_frame(few))
+    for name, more in (("cakes", azimuthal), ("patterns", ())):
+        turns.add(name, lambda more=more: program.integrate(scan, "no", options.threads, folder / "cakes.nxs", *more)["scan"])
+    turns.take(options.rounds)
+    result.judge_cakes({name: statistics.median(samples) for name, samples in turns.samples.items()})
 
 
 def judge_patterns(result, integrators, folder, frames):

@@ -1,4 +1,4 @@
-"""What the peers' users do, timed: FabIO and pyFAI, plainly and with care, and azint."""
+"""What the peers' users do, timed: FabIO or h5py and pyFAI, plainly and with care, and azint."""
 
 import importlib
 import logging
@@ -8,6 +8,7 @@ import warnings
 import fabio
 import fabio.cbfimage
 import h5py
+import hdf5plugin  # noqa: F401: lets h5py read bitshuffle
 import numpy
 import pyFAI
 from fabio.compression import decByteOffset
@@ -45,15 +46,19 @@ class PyFaiAsUsed:
     """fabio.open, integrate1d, a row: the loop of its documentation."""
 
     name = "pyfai"
+    dead = DEAD
 
     def __init__(self, poni, npt, model, polarization, path):
         self.integrator = pyFAI.load(str(poni))
         self.npt, self.path, self.with_sigma = npt, path, model == "poisson"
         self.options = {"unit": UNIT, "method": METHOD, "polarization_factor": polarization, "correctSolidAngle": True,
-                        "error_model": "poisson" if self.with_sigma else None, **DEAD}
+                        "error_model": "poisson" if self.with_sigma else None, **self.dead}
+
+    def read(self, file):
+        return fabio.open(str(file)).data
 
     def integrate(self, file):
-        result = self.integrator.integrate1d(fabio.open(str(file)).data, self.npt, **self.options)
+        result = self.integrator.integrate1d(self.read(file), self.npt, **self.options)
         return result.intensity, result.sigma
 
     def warm_up(self, file):
@@ -71,6 +76,39 @@ class PyFaiAsUsed:
     def stored(self, frames):
         with h5py.File(self.path) as file:
             return {name: file[name][:frames].astype(float) for name in file}
+
+
+class EigerAsUsed(PyFaiAsUsed):
+    """A frame of an h5py dataset instead of a file: what is integrated are numbers of frames."""
+
+    dead = {"dummy": 2**32 - 1, "delta_dummy": 2}  # how Eiger files mark pixels
+
+    def __init__(self, master, *args):
+        super().__init__(*args)
+        self.dataset = h5py.File(master)["entry/data/data_000001"]
+
+    def read(self, frame):
+        return self.dataset[frame]
+
+
+class EigerInMemory:
+    """The chunks of the first frames in a file that is memory only: reading them is decoding them."""
+
+    def __init__(self, master, frames):
+        source = h5py.File(master)["entry/data/data_000001"]
+        memory = h5py.File("memory", "w", driver="core", backing_store=False)
+        self.copy = memory.create_dataset("data", shape=(frames, *source.shape[1:]), dtype=source.dtype,
+                                          chunks=(1, *source.shape[1:]), **hdf5plugin.Bitshuffle())
+        for frame in range(frames):
+            mask, chunk = source.id.read_direct_chunk((frame, 0, 0))
+            self.copy.id.write_direct_chunk((frame, 0, 0), chunk, mask)
+        self.image = numpy.empty(source.shape[1:], source.dtype)
+
+    def decode_seconds(self):
+        def decode():
+            for frame in range(len(self.copy)):
+                self.copy.read_direct(self.image, numpy.s_[frame])
+        return seconds(decode) / len(self.copy)
 
 
 class PyFaiTuned(PyFaiAsUsed):
@@ -94,6 +132,21 @@ class PyFaiTuned(PyFaiAsUsed):
         result = self.engine.integrate_ng(image, poissonian=True if self.with_sigma else None,
                                           solidangle=self.correction, **DEAD)
         return result.intensity, result.sigma
+
+
+class PyFaiCakes:
+    """fabio.open, integrate2d_ng: cakes, which are not written."""
+
+    def __init__(self, poni, npt, npt_azim, polarization):
+        self.integrator = pyFAI.load(str(poni))
+        self.shape = (npt, npt_azim)
+        self.options = {"unit": UNIT, "method": METHOD, "polarization_factor": polarization, **DEAD}
+
+    def seconds_a_frame(self, files):
+        def loop():
+            for file in files:
+                self.integrator.integrate2d_ng(fabio.open(str(file)).data, *self.shape, **self.options)
+        return seconds(loop) / len(files)
 
 
 def first_call(poni, file, npt, model, polarization):

@@ -1,5 +1,6 @@
 """Runs of the program, and the times it states or that a clock outside of it shows."""
 
+import copy
 import json
 import os
 import pathlib
@@ -23,7 +24,15 @@ def peak_of(process):
 class Scan:
     def __init__(self, folder):
         self.poni = folder / "scan.poni"
-        self.files = sorted(folder.glob("*.cbf"))
+        self.master = folder / "scan_master.h5"
+        self.files = [self.master] if self.master.exists() else sorted(folder.glob("*.cbf"))
+
+    def repeated(self, frames, path):
+        """The same with so many frames: files are named again and again, in a list."""
+        path.write_text("".join(f"{self.files[i % len(self.files)]}\n" for i in range(frames)))
+        scan = copy.copy(self)
+        scan.files = [f"@{path}"]
+        return scan
 
 
 class Program:
@@ -46,21 +55,22 @@ class Program:
     def version(self):
         return self.run("--version").strip()
 
-    def simulate(self, folder):
-        self.run("simulate", "-o", folder, "--detector", self.options.detector, "-n", self.options.frames, "-q")
+    def simulate(self, folder, *more):
+        self.run("simulate", "-o", folder, "--detector", self.options.detector, "-n", self.options.frames, "-q", *more)
         return Scan(folder)
 
     def plan_arguments(self, scan):
         return ["-p", scan.poni, "-n", self.options.npt, "-u", UNIT, "--split", "bbox", "-P", 0.99]
 
-    def integrate(self, scan, model, threads, output):
+    def integrate(self, scan, model, threads, output, *more):
         """Seconds a frame: of the scan, with opening and closing of files too, of the whole process; and of the plan.
 
         As many processors as threads: readers and the writer have none of their own.
         """
         start = time.perf_counter()
         summary = json.loads(self.run("integrate", *self.plan_arguments(scan), "--error-model", model, "--threads",
-                                      threads, "--json", "--overwrite", "-o", output, scan.poni.parent, processors=threads))
+                                      threads, "--json", "--overwrite", "-o", output, *more, *scan.files,
+                                      processors=threads))
         process = time.perf_counter() - start
         frames, spent = summary["frames"], summary["seconds"]
         return {"scan": spent["scan"] / frames, "with files": (spent["total"] - spent["plan"]) / frames,
@@ -75,9 +85,9 @@ class Program:
         (figure,) = [figure for figure in figures if figure["parameters"]["from"] == "file"]
         return figure["seconds"]["median"]
 
-    def decode(self, files):
+    def decode(self, files, codec="byte_offset", frames=None):
         """Seconds a frame, one thread, with the instruction set that a user gets."""
-        report = self.bench("decode", "--codec", "byte_offset", "--frames", len(files), *files)
+        report = self.bench("decode", "--codec", codec, "--frames", frames or len(files), *files)
         usual = report["usual"]["instruction_set"]
         (figure,) = [figure for figure in report["figures"] if figure["parameters"]["instruction_set"] == usual]
         return figure["seconds"]["median"] / figure["frames"]
@@ -90,12 +100,11 @@ class Program:
 
     def peak_memory(self, scan, frames, folder):
         """Bytes of a run over as many frames; files are repeated."""
-        names = [str(scan.files[i % len(scan.files)]) for i in range(frames)]
-        (folder / "list.txt").write_text("\n".join(names) + "\n")
+        repeated = scan.repeated(frames, folder / "list.txt")  # of Eiger files: series of frames
         output = folder / "memory.nxs"
         process = subprocess.Popen([
             str(word) for word in (self.path, "integrate", *self.plan_arguments(scan), "--threads",
-                                   self.options.threads, "-q", "--overwrite", "-o", output, f"@{folder}/list.txt")])
+                                   self.options.threads, "-q", "--overwrite", "-o", output, *repeated.files)])
         # Not from the usage that the system reports when it ends: that begins with the memory of this script.
         peak = 0
         while process.poll() is None:

@@ -39,7 +39,7 @@ def milliseconds(seconds):
 
 
 class Result:
-    def __init__(self, options, version):
+    def __init__(self, options, version, beside="FabIO + pyFAI"):
         self.options = options
         self.version = version
         self.samples = {}
@@ -48,6 +48,7 @@ class Result:
         self.rows = []
         self.deviations = {}
         self.notes = []
+        self.beside = beside
 
     def compare(self, name, ours, reference):
         for quantity, expected in reference.items():
@@ -90,13 +91,34 @@ class Result:
             self.ratio(f"the plan : pyFAI's first call, {errors}", times[f"annulus {model} {threads} plan"],
                        times[f"pyfai first {model}"], milliseconds, floor=3)
             if threads > 1:
-                self.ratio(f"{threads} threads : 1 thread, {errors}", ours, times[f"annulus {model} 1"], rate,
-                           floor=1.85 if threads == 2 else None)
+                self.ratio(f"{threads} threads : 1 thread, long scan, {errors}", times[f"annulus long {model} {threads}"],
+                           times[f"annulus long {model} 1"], rate, floor=1.85 if threads == 2 else None)
             latency = times[f"annulus latency {model}"]
             self.rows.append(Row(f"one frame, file to pattern, {errors}", milliseconds(latency), "", latency * 1e3,
                                  unit=" ms", ceiling=5))
         self.ratio("with errors : without", times[f"annulus poisson {threads}"], times[f"annulus no {threads}"], rate,
                    floor=0.6)
+
+    def judge_eiger(self, threads):
+        times = self.medians
+        self.ratio("decode, 1 thread : h5py and hdf5plugin", times["annulus decode"], times["hdf5plugin decode"],
+                   milliseconds, floor=1.5)
+        for model in ("no", "poisson"):
+            ours = times[f"annulus {model} {threads}"]
+            self.ratio(f"files to NeXus : h5py and pyFAI as used, errors {model}", ours, times[f"pyfai {model}"], rate,
+                       floor=40)
+            if threads > 1:
+                self.ratio(f"{threads} threads : 1 thread, errors {model}", ours, times[f"annulus {model} 1"], rate)
+        self.ratio("with errors : without", times[f"annulus poisson {threads}"], times[f"annulus no {threads}"], rate)
+
+    def judge_large(self, detector, peak):
+        self.rows.append(Row(f"peak memory, {detector}", f"{peak / 2**20:.0f} MiB", "", peak / 1e9, unit=" GB",
+                             ceiling=1.5))
+
+    def judge_cakes(self, times):
+        what = f"cakes of {self.options.npt} x {self.options.cakes}"
+        self.ratio(f"{what} : pyFAI's integrate2d", times["cakes"], times["pyfai"], rate)
+        self.ratio(f"{what} : patterns", times["cakes"], times["patterns"], rate)
 
     def judge_scaling(self, nanoseconds):
         small, large = nanoseconds["Pilatus2M"], nanoseconds["Pilatus6M"]
@@ -110,7 +132,7 @@ class Result:
                              f"{small / 2**20:.0f} MiB", large / small, ceiling=1.05))
 
     def as_text(self):
-        lines = [f"{self.version} beside FabIO + pyFAI: {self.options.detector}, {self.options.npt} bins, bbox, "
+        lines = [f"{self.version} beside {self.beside}: {self.options.detector}, {self.options.npt} bins, bbox, "
                  f"{self.options.threads} threads, medians of {self.options.rounds} rounds; Annulus "
                  f"{self.options.frames} frames a round, the others "
                  f"{min(self.options.peer_frames, self.options.frames)}",

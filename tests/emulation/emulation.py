@@ -33,6 +33,18 @@ def integrate(scan, output, *options, settings=None, log=None, npt=300, **kwargs
     return emulate(*integrate_command(scan, output, *options, npt=npt), settings=settings, log=log, **kwargs)
 
 
+def xclbin_with(kernel, folder):
+    """The emulated card's, with one of its kernels only, as those for cards are."""
+    platform = PROJECT / "platform/emulation"
+    lines = (platform / "connectivity.cfg").read_text().splitlines()
+    connectivity = folder / f"{kernel}.cfg"
+    connectivity.write_text("\n".join(line for line in lines if kernel in line or line == "[connectivity]"))
+    subprocess.run([BUILD / "bin/annulus_pack_xclbin", "--header", PROJECT / "hls/kernels.hpp", "--library",
+                    BUILD / "sim/emulation/xclbin_annulus_kernels.so", "--card", platform / "card.json", "--connectivity",
+                    connectivity, "--output", folder / f"{kernel}.xclbin", "--emconfig", folder / "emconfig.json"], check=True)
+    return folder / f"{kernel}.xclbin"
+
+
 def eventually(condition):
     """What condition() gives, once that is true or patience has ended."""
     deadline = time.monotonic() + PATIENCE

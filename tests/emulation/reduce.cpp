@@ -35,6 +35,21 @@ std::vector<uint8_t> raw_payload() {
   return bytes;
 }
 
+// One block of literals; its bit planes hold 8 pixels in a byte.
+std::vector<uint8_t> bslz4_payload() {
+  constexpr uint8_t kBytes = 2 * kPixels;
+  std::vector<uint8_t> bytes = {0, 0, 0, 0, 0, 0, 0,          kBytes, 0,
+                                0, 0, 0, 0, 0, 0, kBytes + 2, 0xF0,   kBytes - 15};
+  for (uint32_t bit = 0; bit < 16; ++bit) {
+    for (uint32_t first = 0; first < kPixels; first += 8) {
+      uint8_t plane = 0;
+      for (uint32_t i = 0; i < 8; ++i) plane |= static_cast<uint8_t>((value_of(first + i) >> bit & 1) << i);
+      bytes.push_back(plane);
+    }
+  }
+  return bytes;
+}
+
 // Pixel i lies whole in bin i mod 5; the last bin stays empty.
 std::vector<kernels::TableSlice> table_of_port(int port) {
   std::vector<kernels::TableSlice> table(kBeats);
@@ -60,8 +75,9 @@ xrt::bo filled(const xrt::device& device, const xrt::kernel& kernel, int argumen
 void reduce(const xrt::device& device, const xrt::uuid& xclbin, const std::string& name,
             const std::string& unit) {
   xrt::kernel kernel(device, xclbin, name + ":{" + unit + "}");
-  const bool is_raw = name == "reduce_raw";
-  const std::vector<uint8_t> payload = is_raw ? raw_payload() : byte_offset_payload();
+  const std::vector<uint8_t> payload = name == "reduce_raw"     ? raw_payload()
+                                       : name == "reduce_bslz4" ? bslz4_payload()
+                                                                : byte_offset_payload();
   std::vector<xrt::bo> inputs;  // a run does not keep its buffers
   inputs.push_back(
       filled(device, kernel, 0,
@@ -82,7 +98,7 @@ void reduce(const xrt::device& device, const xrt::uuid& xclbin, const std::strin
   for (const uint32_t value : {1u, kPixels, kBins, kBeats, kWeightBits, 10u}) run.set_arg(next++, value);
   for (const int64_t value : {int64_t{0}, int64_t{1} << 31, int64_t{1}, int64_t{0}})
     run.set_arg(next++, value);
-  if (is_raw) {
+  if (name != "reduce_byte_offset") {
     run.set_arg(next++, 1u);
     run.set_arg(next++, 0u);
   }
@@ -103,7 +119,7 @@ void reduce(const xrt::device& device, const xrt::uuid& xclbin, const std::strin
 int main() {
   const xrt::device device(0);
   const xrt::uuid xclbin = xrt::device(device).load_xclbin(std::string(std::getenv("ANNULUS_XCLBIN")));
-  for (const std::string kernel : {"reduce_byte_offset", "reduce_raw"}) {
+  for (const std::string kernel : {"reduce_bslz4", "reduce_byte_offset", "reduce_raw"}) {
     for (const char* number : {"_1", "_2"}) reduce(device, xclbin, kernel, kernel + number);
   }
 }

@@ -15,7 +15,7 @@ import pytest
 
 import accumulators
 from emulation import (BUILD, PROJECT, abandoned_folders, assert_nothing_is_left, card_processes, command, emulate, eventually,
-                       integrate, integrate_command, parent_of, PATIENCE)
+                       integrate, integrate_command, parent_of, xclbin_with, PATIENCE)
 from real_frames import REAL_CBF, integrate_arguments
 
 
@@ -72,6 +72,21 @@ def test_real_files(annulus, shared_data, tmp_path, name):
 
     shape = fabio.open(str(shared_data / name)).data.shape
     args = integrate_arguments(shared_data / name, shape, tmp_path / "case.poni")
+    for backend in ("cpu", "model"):
+        done = annulus(*args, "--backend", backend, "-o", tmp_path / f"{backend}.nxs")
+        assert done.returncode == 0, done.stderr
+    done = emulate("annulus", *args, "--backend", "xrt", "-o", tmp_path / "xrt.nxs")
+    assert done.returncode == 0, done.stderr
+    accumulators.assert_same_accumulators(tmp_path / "xrt.nxs", tmp_path / "cpu.nxs")
+    accumulators.assert_same_accumulators(tmp_path / "xrt.nxs", tmp_path / "model.nxs")
+
+
+@pytest.mark.parametrize("split", ["no", "bbox", "full"])
+def test_cakes_as_cpu_and_model(annulus, scans, tmp_path, split):
+    scan = scans("Pilatus100k", 210)
+    frames = sorted(scan.glob("*.cbf"))[:12]
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 110, "--npt-azim", 36, "--split", split, "--error-model", "poisson",
+            "-q", *frames]
     for backend in ("cpu", "model"):
         done = annulus(*args, "--backend", backend, "-o", tmp_path / f"{backend}.nxs")
         assert done.returncode == 0, done.stderr
@@ -335,23 +350,6 @@ def test_an_xclbin_with_other_kernels(scans, tmp_path):
     assert_named(done, "emulation_test.xclbin", "no kernel of this program")
 
 
-@pytest.fixture
-def xclbin_with(tmp_path):
-    """The emulated card's, with one of its kernels only, as those for cards are."""
-    def make(kernel):
-        platform = PROJECT / "platform/emulation"
-        lines = (platform / "connectivity.cfg").read_text().splitlines()
-        connectivity = tmp_path / f"{kernel}.cfg"
-        connectivity.write_text("\n".join(line for line in lines if kernel in line or line == "[connectivity]"))
-        subprocess.run([BUILD / "bin/annulus_pack_xclbin", "--header", PROJECT / "hls/kernels.hpp", "--library",
-                        BUILD / "sim/emulation/xclbin_annulus_kernels.so", "--card", platform / "card.json", "--connectivity",
-                        connectivity, "--output", tmp_path / f"{kernel}.xclbin", "--emconfig", tmp_path / "emconfig.json"],
-                       check=True)
-        return tmp_path / f"{kernel}.xclbin"
-
-    return make
-
-
 def save_as(kind, scan, folder):
     import fabio
     import numpy
@@ -362,22 +360,22 @@ def save_as(kind, scan, folder):
 
 
 @pytest.mark.parametrize("kind", ["uint16", "uint32", "float32"])
-def test_frames_that_no_kernel_of_the_xclbin_takes_are_refused_before_the_scan(scans, tmp_path, xclbin_with, kind):
+def test_frames_that_no_kernel_of_the_xclbin_takes_are_refused_before_the_scan(scans, tmp_path, kind):
     scan = scans("Pilatus100k", 210)
-    done = emulate("annulus", "integrate", "--backend", "xrt", "--xclbin", xclbin_with("reduce_byte_offset"), "-p",
+    done = emulate("annulus", "integrate", "--backend", "xrt", "--xclbin", xclbin_with("reduce_byte_offset", tmp_path), "-p",
                    scan / "scan.poni", "-n", 300, "-q", "-o", tmp_path / "out.nxs", save_as(kind, scan, tmp_path))
     assert_named(done, "reduce_byte_offset.xclbin: it has no kernel reduce_raw")
     assert not (tmp_path / "out.nxs").exists()
 
 
-def test_one_kernel_is_enough_for_frames_that_it_takes(annulus, scans, tmp_path, xclbin_with):
+def test_one_kernel_is_enough_for_frames_that_it_takes(annulus, scans, tmp_path):
     scan = scans("Pilatus100k", 24)
-    done = integrate(scan, tmp_path / "compressed.nxs", "--xclbin", xclbin_with("reduce_byte_offset"))
+    done = integrate(scan, tmp_path / "compressed.nxs", "--xclbin", xclbin_with("reduce_byte_offset", tmp_path))
     assert done.returncode == 0, done.stderr
     assert_as_cpu(tmp_path / "compressed.nxs", scan)
     args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "-q", save_as("int32", scan, tmp_path)]
     assert annulus(*args, "-o", tmp_path / "cpu.nxs").returncode == 0
-    done = emulate("annulus", *args, "--backend", "xrt", "--xclbin", xclbin_with("reduce_raw"), "-o", tmp_path / "raw.nxs")
+    done = emulate("annulus", *args, "--backend", "xrt", "--xclbin", xclbin_with("reduce_raw", tmp_path), "-o", tmp_path / "raw.nxs")
     assert done.returncode == 0, done.stderr
     accumulators.assert_same_accumulators(tmp_path / "raw.nxs", tmp_path / "cpu.nxs")
 

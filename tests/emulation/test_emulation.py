@@ -63,8 +63,8 @@ def test_the_projects_kernels_reduce_a_frame_on_every_unit(emulate):
     for pixel in range(40):
         signal_of_bins[pixel % 5] += 2**20 * (pixel * 7 % 50)
     expected = " ".join(map(str, [0, *signal_of_bins]))
-    assert done.stdout.splitlines() == [f"{kernel}_{number} {expected}" for kernel in ("reduce_byte_offset", "reduce_raw")
-                                        for number in (1, 2)]
+    kernels = ("reduce_bslz4", "reduce_byte_offset", "reduce_raw")
+    assert done.stdout.splitlines() == [f"{kernel}_{number} {expected}" for kernel in kernels for number in (1, 2)]
 
 
 def test_units_run_at_the_same_time_and_runs_of_one_unit_queue(smoke, tmp_path):

@@ -51,7 +51,7 @@ def test_every_card_can_be_emulated(pack, path):
     units = re.findall(r'<instance name="(\w+)"', written.decode("latin-1"))
     counts = json.loads((path.parent / "card.json").read_text())["compute_units"]
     kernels = counts if path.stem == "connectivity" else [path.stem]
-    assert units == [f"{kernel}_{number + 1}" for kernel in kernels for number in range(counts[kernel])]
+    assert sorted(units) == sorted(f"{kernel}_{number + 1}" for kernel in kernels for number in range(counts[kernel]))
 
 
 def test_of_a_range_of_banks_the_first_is_taken(pack):

@@ -126,7 +126,9 @@ def test_decoding_and_reading_need_no_geometry(annulus, scan, tmp_path):
     stack = tmp_path / "stack.npy"
     numpy.save(stack, numpy.arange(4 * 30 * 40, dtype=numpy.uint16).reshape(4, 30, 40))
     measured = bench(annulus, "--only", "decode", "--repetitions", 1, "--frames", 3, stack)
-    assert values(measured, "decode", "codec") == {"byte_offset", "uint8", "uint16", "uint32", "int32"}
+    assert values(measured, "decode", "codec") == {
+        "byte_offset", "uint8", "uint16", "uint32", "int32", "bslz4_uint8", "bslz4_uint16", "bslz4_uint32", "bszstd_uint32",
+        "lz4_uint32"}
     assert measured["subject"]["payload_bytes"] == 3 * 30 * 40 * 2
 
 
@@ -191,16 +193,21 @@ def test_picture_is_drawn_from_the_json(everything, tmp_path):
         assert done.returncode != 0 and word in done.stderr and "Traceback" not in done.stderr
 
 
-def test_comparison_with_peers_runs_and_patterns_agree(tmp_path):
+@pytest.mark.parametrize("options, rows, deviations", [
+    (["--cakes", "12"], ["decode", "pyFAI as used", "pyFAI tuned", "first call", "2 threads : 1 thread, long scan", "one frame",
+                         "with errors", "cakes of 1000 x 12"], 6),
+    (["--eiger"], ["hdf5plugin", "pyFAI as used", "2 threads : 1 thread", "with errors"], 3),
+])
+def test_comparison_with_peers_runs_and_patterns_agree(tmp_path, options, rows, deviations):
     path = tmp_path / "compared.json"
-    done = subprocess.run([PYTHON, PROJECT / "tests" / "bench" / "compare_peers", "--quick", "--annulus",
+    done = subprocess.run([PYTHON, PROJECT / "tests" / "bench" / "compare_peers", "--quick", *options, "--annulus",
                            os.environ["ANNULUS"], "--scratch", tmp_path, "--json", path],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     result = json.loads(path.read_text())
-    assert all(value <= 1e-5 for value in result["deviations"].values()) and len(result["deviations"]) == 6
+    assert all(value <= 1e-5 for value in result["deviations"].values()) and len(result["deviations"]) == deviations
     names = [row["name"] for row in result["rows"]]
-    for part in ("decode", "pyFAI as used", "pyFAI tuned", "first call", "2 threads : 1 thread", "one frame", "with errors"):
+    for part in rows:
         assert any(part in name for name in names), (part, names)
     assert "mean nothing" in done.stdout
     assert [item.name for item in tmp_path.iterdir()] == ["compared.json"]

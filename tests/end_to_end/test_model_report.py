@@ -8,6 +8,8 @@ import fabio
 import numpy
 import pytest
 
+from real_frames import REAL_BLOCKS, integrate_arguments, real_blocks
+
 USAGE, INPUT, BACKEND = 2, 3, 6
 PLATFORM = pathlib.Path(__file__).resolve().parents[2] / "platform"
 LABEL = "prediction from iteration counts at II = 1, not measured"
@@ -125,6 +127,54 @@ def test_plain_frames_are_reported_on_with_their_own_kernel(annulus, scan, tmp_p
     groups = -(-195 * 487 // LANES)
     assert iterations(result)["unpack_pixels"] == groups
     assert iterations(result)["read_frames"] == -(-195 * 487 * 2 // 64)
+
+
+def expect_fed_lanes(result, name, report):
+    """Engines of which `needed` are enough and all there are keep 16 lanes busy, but where the bytes themselves limit."""
+    engines, pixels = result["engines"], result["pixels"]
+    slowest = max(iterations(result).values())
+    report.append(f"{name}, {result['payload_bytes_per_frame'] / pixels:.3f} bytes a pixel: an engine gives "
+                  f"{engines['bytes_per_iteration']:.2f} bytes an iteration, {engines['needed']} of {engines['count']} engines "
+                  f"feed {engines['lane_bytes']:.0f} bytes a clock; {result['limiting_stage']} takes {slowest:.0f} iterations, "
+                  f"all stages {result['clocks_per_frame']:.0f} clocks ({LABEL})")
+    assert result["kernel"] == "reduce_bslz4"
+    assert 8 < engines["bytes_per_iteration"] <= 16
+    assert engines["needed"] <= engines["count"]
+    bound = 1.05 * max(result["payload_bytes_per_frame"] / WORD, pixels / LANES) + 2000
+    assert max(pixels / LANES, slowest) <= result["clocks_per_frame"] <= bound
+    decoded = engines["lane_bytes"] / LANES * pixels
+    steps = sum(count for stage, count in iterations(result).items() if stage.startswith("decode_blocks["))
+    assert engines["bytes_per_iteration"] == pytest.approx(decoded / steps, rel=1e-9)
+
+
+@pytest.mark.parametrize("pixel_type, lane_bytes", [("uint16", 32), ("uint32", 64)])
+def test_engines_feed_all_lanes_with_simulated_frames(annulus, tmp_path, report, pixel_type, lane_bytes):
+    folder = tmp_path / "scan"
+    done = annulus("simulate", "-o", folder, "--format", "eiger", "--detector", "Eiger4M", "--pixel-type", pixel_type, "-n", 1, "-q")
+    assert done.returncode == 0, done.stderr
+    result = report_on(annulus, folder / "scan.poni", folder / "scan_master.h5")
+    assert result["engines"]["lane_bytes"] == lane_bytes
+    expect_fed_lanes(result, f"Eiger 4M {pixel_type}, simulated", report)
+
+
+@pytest.mark.parametrize("name", REAL_BLOCKS)
+def test_engines_feed_all_lanes_with_real_frames(annulus, shared_data, tmp_path, report, name):
+    path, shape = real_blocks(name, shared_data, tmp_path)
+    integrate_arguments(path, shape, tmp_path / "case.poni")
+    expect_fed_lanes(report_on(annulus, tmp_path / "case.poni", path), name, report)
+
+
+def test_blocks_that_the_host_decodes_are_refused(annulus, scan, tmp_path):
+    hdf5plugin = pytest.importorskip("hdf5plugin")
+    import h5py
+
+    path = tmp_path / "large.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("/entry/data/data", data=numpy.zeros((1, 195, 487), numpy.uint16), chunks=(1, 195, 487),
+                            **hdf5plugin.Bitshuffle(nelems=16384, lz4=True))
+    done = annulus("model-report", "-p", scan.poni, "-n", 100, path)
+    assert done.returncode == INPUT, done.stderr
+    assert "no kernel decodes its blocks" in done.stderr
 
 
 def test_faults_are_named(annulus, scan, tmp_path):

@@ -1,4 +1,4 @@
-"""Checks a file against the NeXus application definition NXazint1d.
+"""Checks a file against the NeXus application definitions NXazint1d and NXazint2d.
 
 Written from the definition, not from the program that writes the files. `check(path)` returns the list of
 what is wrong; as a program it prints the list and exits with 1 if there is any.
@@ -108,7 +108,7 @@ class Check:
         entry = self.default_entry()
         if entry is None:
             return
-        self.words(entry, "definition", {"NXazint1d"})
+        self.cake = self.words(entry, "definition", {"NXazint1d", "NXazint2d"}) == "NXazint2d"
         for name in ("solid_angle_applied", "polarization_applied", "normalization_applied"):
             self.boolean(entry, name)
         self.boolean(entry, "monitor_applied", required=False)
@@ -170,39 +170,42 @@ class Check:
         if data is None:
             return
         self.attribute(data, "signal", {"I"})
-        self.attribute(data, "interpretation", {"spectrum"})
+        self.attribute(data, "interpretation", {"image" if self.cake else "spectrum"})
         axes = texts(data.attrs.get("axes"))
-        if axes != [".", "radial_axis"]:
-            self.fault(data, f"@axes is {axes}, not ['.', 'radial_axis']")
+        expected = [".", "azimuthal_axis", "radial_axis"] if self.cake else [".", "radial_axis"]
+        if axes != expected:
+            self.fault(data, f"@axes is {axes}, not {expected}")
         signal = self.numbers(data, "I", None)
         if signal is None:
             return
-        if signal.ndim != 2:
-            self.fault(signal, f"has {signal.ndim} dimensions, not 2")
+        if signal.ndim != len(expected):
+            self.fault(signal, f"has {signal.ndim} dimensions, not {len(expected)}")
             return
-        bins = signal.shape[1]
+        bins = signal.shape[1:]
         self.attribute(signal, "units", {"arbitrary units"})
         self.attribute(signal, "long_name", {"intensity"})
         errors = self.numbers(data, "I_errors", signal.shape, required=False)
         if errors is not None:
             self.attribute(errors, "units", {"arbitrary units"})
             self.attribute(errors, "long_name", {"estimated intensity error"})
-        self.axis(data, bins)
-        norm = self.numbers(data, "norm", (bins,), required=False)
+        self.axis(data, "radial_axis", bins[-1], UNITS_OF)
+        if self.cake:
+            self.axis(data, "azimuthal_axis", bins[0], {"chi": ANGLE})
+        norm = self.numbers(data, "norm", bins, required=False)
         if norm is not None:
             self.attribute(norm, "units", {"arbitrary units"})
             self.attribute(norm, "long_name", {"effective number of pixels contributing to the corresponding bin"})
 
-    def axis(self, data, bins):
-        axis = self.numbers(data, "radial_axis", (bins,))
+    def axis(self, data, field, bins, units_of):
+        axis = self.numbers(data, field, (bins,))
         if axis is None:
             return
-        name = self.attribute(axis, "long_name", set(UNITS_OF))
-        units = self.attribute(axis, "units", UNITS_OF.get(name, ANGLE | PER_LENGTH))
+        name = self.attribute(axis, "long_name", set(units_of))
+        units = self.attribute(axis, "units", units_of.get(name, ANGLE | PER_LENGTH))
         centres = axis[()]
         if not (numpy.diff(centres) > 0).all():
             self.fault(axis, "does not increase")
-        edges = self.numbers(data, "radial_axis_edges", (bins + 1,), required=False)
+        edges = self.numbers(data, f"{field}_edges", (bins + 1,), required=False)
         if edges is None or edges.shape != (bins + 1,):
             return
         self.attribute(edges, "long_name", {f"{name} bin edges"})
@@ -222,5 +225,5 @@ def check(path):
 
 if __name__ == "__main__":
     faults = [f"{path}{problem}" for path in sys.argv[1:] for problem in check(path)]
-    print("\n".join(faults) if faults else "conforms to NXazint1d")
+    print("\n".join(faults) if faults else "conforms to its definition")
     sys.exit(1 if faults else 0)

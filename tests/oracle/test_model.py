@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 from accumulators import assert_model_agrees
-from real_frames import LARGEST_COUNT, REAL_CBF, integrate_arguments
+from real_frames import LARGEST_COUNT, REAL_BLOCKS, REAL_CBF, integrate_arguments, real_blocks
 
 
 def test_every_real_cbf_is_listed(shared_data):
@@ -28,6 +28,15 @@ def test_real_cbf(annulus, shared_data, tmp_path, name, split):
         bits = int(file["/entry/reduction/accumulators"].attrs["weight_bits"])
         total = sum(int(value) for value in file["/entry/reduction/accumulators/signal"][0])
     assert total == int(pixels[valid].sum()) << bits
+
+
+@pytest.mark.parametrize("name", REAL_BLOCKS)
+def test_real_blocks(annulus, shared_data, tmp_path, name):
+    path, shape = real_blocks(name, shared_data, tmp_path)
+    args = integrate_arguments(path, shape, tmp_path / "case.poni", dummy=None)
+    done = annulus(*args, "-o", tmp_path / "cpu.nxs")
+    assert done.returncode == 0, done.stderr
+    assert_model_agrees(annulus, args, tmp_path / "cpu.nxs", tmp_path / "model.nxs")
 
 
 def test_more_bins_than_the_kernels_hold(annulus, tmp_path):

@@ -146,6 +146,91 @@ def test_an_existing_file_is_refused_appended_or_replaced(integrate, tmp_path):
     assert frames() == list(range(FRAMES))
 
 
+AZIMUTHS = 24
+
+
+@pytest.fixture(scope="module")
+def cakes(integrate, tmp_path_factory):
+    path = tmp_path_factory.mktemp("cakes") / "out.nxs"
+    result = integrate(path, "--error-model", "poisson", "--npt-azim", AZIMUTHS)
+    assert result.returncode == 0, result.stderr
+    return path
+
+
+def test_cakes_conform_to_their_definition(cakes):
+    assert check(cakes) == []
+    with h5py.File(cakes, "r") as file:
+        assert file["entry/definition"].asstr()[()] == "NXazint2d"
+        assert file["entry/data/azimuthal_axis"].attrs["units"] == "degrees"
+        assert file["entry/data/norm"].shape == (AZIMUTHS, BINS)
+
+
+def test_silx_shows_a_cake_as_an_image_with_its_axes(cakes):
+    with silx.io.open(str(cakes)) as file:
+        plot = silx.io.nxdata.get_default(file)
+        assert plot is not None and plot.is_valid, plot and plot.issues
+        assert plot.interpretation == "image"
+        assert plot.axes_dataset_names == [None, "azimuthal_axis", "radial_axis"]
+        assert plot.errors.shape == plot.signal.shape == (FRAMES, AZIMUTHS, BINS)
+
+
+def test_cakes_follow_bit_for_bit_from_the_stored_integers(annulus, cakes):
+    with h5py.File(cakes, "r") as file:
+        sums = {name: value[()] for name, value in file[SUMS].items()}
+        flat = FlatSums(sums, file[SUMS].attrs)
+        intensity, errors = recompute(flat)
+        shape = (FRAMES, AZIMUTHS, BINS)
+        numpy.testing.assert_array_equal(file["entry/data/I"][()], intensity.reshape(shape))
+        numpy.testing.assert_array_equal(file["entry/data/I_errors"][()], errors.reshape(shape))
+    verified = annulus("verify", cakes)
+    assert verified.returncode == 0, verified.stderr
+
+
+class FlatSums(dict):
+    """The accumulators of cakes as those of patterns with all bins in a row."""
+
+    def __init__(self, sums, attrs):
+        super().__init__()
+        self.attrs = attrs
+        for name, value in sums.items():
+            per_frame = value.shape[:1] if value.ndim != 2 else ()
+            self[name] = numpy.asarray(value) if value.ndim == 1 else value.reshape(*per_frame, -1)
+
+
+def test_cakes_are_appended_to_cakes_only(integrate, tmp_path):
+    path = tmp_path / "out.nxs"
+    azimuthal = ("--npt-azim", AZIMUTHS)
+    assert integrate(path, *azimuthal).returncode == 0
+    assert integrate(path, *azimuthal, "--append").returncode == 0
+    with h5py.File(path, "r") as file:
+        assert file["entry/data/I"].shape == (2 * FRAMES, AZIMUTHS, BINS)
+        assert file["entry/frames/status"].shape == (2 * FRAMES,)
+    assert check(path) == []
+    for options, words in (((), "cakes"), (("--npt-azim", AZIMUTHS + 1), "azimuthal bins"),
+                           ((*azimuthal, "--chi-discontinuity", 0), "another plan")):
+        refused = integrate(path, *options, "--append")
+        assert refused.returncode != 0 and words in refused.stderr, refused.stderr
+
+
+def test_what_makes_no_cake_is_refused_in_words(annulus, integrate, cakes, tmp_path):
+    for options, words in ((("--npt-azim", 4, "--format", "xy"), "no cake"), (("--npt-azim", 0), "0 bins"),
+                           (("--npt-azim", 4, "--chi-discontinuity", 90), "90 degrees"),
+                           (("--chi-discontinuity", 0), "--npt-azim"), (("--npt-azim", 1 << 20), "more than"),
+                           (("--npt-azim", 36, "--backend", "model"), f"{BINS} x 36 = {BINS * 36} bins")):
+        refused = integrate(tmp_path / "none.nxs", *options)
+        assert refused.returncode != 0 and words in refused.stderr, refused.stderr
+        assert not (tmp_path / "none.nxs").exists()
+    stack = annulus("plot", cakes, "--stack", "-o", tmp_path / "none.png")
+    assert stack.returncode != 0 and "--frame" in stack.stderr, stack.stderr
+
+
+def test_a_cake_is_drawn(annulus, cakes, tmp_path):
+    for name, options in (("mean.png", ()), ("one.svg", ("--frame", 2, "--scale", "log"))):
+        drawn = annulus("plot", cakes, "-o", tmp_path / name, *options)
+        assert drawn.returncode == 0, drawn.stderr
+        assert (tmp_path / name).stat().st_size > 5000
+
+
 def remove(name):
     def change(file):
         del file[name]
@@ -198,6 +283,26 @@ DEFECTS = {
     "no default at the root": (set_attribute("/", "default", "nothing"), "@default"),
     "no default in the entry": (set_attribute("entry", "default", "reduction"), "@default"),
 }
+
+
+CAKE_DEFECTS = {
+    "no azimuths": (remove("entry/data/azimuthal_axis"), "azimuthal_axis"),
+    "short azimuths": (cut("entry/data/azimuthal_axis", AZIMUTHS - 1), "shape"),
+    "azimuths in apples": (set_attribute("entry/data/azimuthal_axis", "units", "apples"), "apples"),
+    "another definition": (replace("entry/definition", "NXazint1d"), "@axes"),
+    "axes": (set_attribute("entry/data", "axes", [".", "radial_axis", "azimuthal_axis"]), "@axes"),
+    "interpretation": (set_attribute("entry/data", "interpretation", "spectrum"), "@interpretation"),
+}
+
+
+@pytest.mark.parametrize("defect", CAKE_DEFECTS)
+def test_the_check_complains_of_cakes_with(defect, cakes, tmp_path):
+    change, words = CAKE_DEFECTS[defect]
+    shutil.copy(cakes, tmp_path / "defect.nxs")
+    with h5py.File(tmp_path / "defect.nxs", "r+") as file:
+        change(file)
+    problems = check(tmp_path / "defect.nxs")
+    assert any(words in problem for problem in problems), problems
 
 
 @pytest.mark.parametrize("defect", DEFECTS)

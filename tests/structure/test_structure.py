@@ -66,6 +66,13 @@ def test_only_one_header_knows_where_xrt_has_its_own():
                 assert not re.search(r"#include [<\"].*(xclbin|xrt_system)\.h", path.read_text()), path
 
 
+def test_only_one_header_includes_opencl():
+    """It decides about versions and exceptions."""
+    for path in (PROJECT / "host").rglob("*.[hc]pp"):
+        if re.search(r"#include <CL/", path.read_text()):
+            assert path.parent.name == "opencl" and path.name == "api.hpp", path
+
+
 def test_top_level():
     made_by_use = {".git", "build", "demo-output"}
     top = {path.name for path in PROJECT.iterdir()} - made_by_use

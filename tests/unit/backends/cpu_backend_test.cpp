@@ -130,5 +130,29 @@ TEST(Backends, UnknownNameIsRefusedWithTheNamesThereAre) {
 
 TEST(Backends, SubmitWithoutAPlanIsAnError) { EXPECT_THROW(make_backend("cpu")->submit({}), Error); }
 
+TEST(CpuBackend, BatchesOfLargeCakesAreSmallerSoThatSumsStayInBounds) {
+  const Shape shape{20, 20};
+  IntegrationOptions options;
+  options.bins = 1000;
+  const auto backend = make_backend("cpu", {1});
+  const std::size_t usual = backend->batch_size();
+  const auto batch_for = [&](std::uint32_t azimuth_bins, ErrorModel model) {
+    options.azimuth_bins = azimuth_bins;
+    options.error_model = model;
+    backend->load(
+        std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape})));
+    return backend->batch_size();
+  };
+  EXPECT_EQ(batch_for(36, ErrorModel::kNone), usual);
+  for (const std::uint32_t azimuth_bins : {720u, 2000u}) {
+    for (const ErrorModel model : {ErrorModel::kNone, ErrorModel::kPoisson}) {
+      const std::size_t batch = batch_for(azimuth_bins, model);
+      const std::size_t bytes = std::size_t{1000} * azimuth_bins * 8 * (model == ErrorModel::kNone ? 1 : 2);
+      EXPECT_LT(batch, usual) << azimuth_bins;
+      EXPECT_TRUE(batch == 1 || batch * bytes <= std::size_t{32} << 20) << azimuth_bins;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace annulus::testing

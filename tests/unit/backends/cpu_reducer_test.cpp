@@ -115,6 +115,43 @@ TEST(CpuReducer, ConservesCountsExactlyForAThousandRandomPlansAndImages) {
   }
 }
 
+TEST(CpuReducer, SamePixelsGiveTheSameAccumulatorsHoweverTheyArePacked) {
+  std::mt19937_64 random(24);
+  const Shape shape{173, 207};  // five bands, and neither blocks nor bands end where rows do
+  constexpr PixelType kTypes[] = {PixelType::kU8, PixelType::kU16, PixelType::kU32,
+                                  PixelType::kI8, PixelType::kI16, PixelType::kI32};
+  for (const PixelType type : kTypes) {
+    IntegrationOptions options;
+    options.bins = 300;
+    options.error_model = ErrorModel::kPoisson;
+    const auto plan = std::make_shared<const Plan>(
+        build_plan(small_geometry(shape), options, {}, {"test", shape, type}, 1));
+    const auto pixels = random_pixels(random, type, shape.size());
+    const Frame raw = raw_frame(shape, type, pixels);
+    const std::size_t unit = 8 * size_of(type);
+    std::vector<Frame> frames = {raw};
+    if (type == PixelType::kI32) frames.push_back(byte_offset_frame(shape, pixels));
+    for (const Codec codec : {Codec::kBitshuffleLz4, Codec::kBitshuffleZstd, Codec::kLz4}) {
+      for (const std::size_t block : {std::size_t{0}, 3 * unit, 65536 / unit * unit, 1000000 * unit}) {
+        frames.push_back(block_frame(raw, codec, block));
+      }
+    }
+    frames.push_back(block_frame(raw, Codec::kLz4, 4097));  // pixels across blocks
+    const Accumulators expected = reduce_naively(*plan, pixels, 0);
+    for (const std::size_t batch : {std::size_t{1}, std::size_t{2}, std::size_t{5}, frames.size()}) {
+      for (std::size_t first = 0; first < frames.size(); first += batch) {
+        const auto end = std::min(frames.size(), first + batch);
+        const auto results = reduce(plan, {frames.begin() + static_cast<std::ptrdiff_t>(first),
+                                           frames.begin() + static_cast<std::ptrdiff_t>(end)});
+        for (std::size_t i = 0; i < results.size(); ++i) {
+          ASSERT_TRUE(results[i].good()) << results[i].fault;
+          ASSERT_EQ(results[i].accumulators, expected) << name_of(type) << ", packing " << first + i;
+        }
+      }
+    }
+  }
+}
+
 TEST(CpuReducer, FullestBinOfLargestCountsDoesNotOverflow) {
   // Every pixel at the limit, in one bin: the proof of numerics.md at its edge.
   const Shape shape{64, 64};
@@ -150,10 +187,17 @@ TEST(CpuReducer, BadFramesLeaveTheOthersOfTheirBatchRight) {
   short_raw.payload = short_raw.payload.slice(0, 100);
   Frame other_type = raw_frame(shape, PixelType::kU16, std::vector<std::int64_t>(shape.size(), 1));
 
-  const auto results =
-      reduce(plan, {good, truncated, good, trailing, other_shape, good, short_raw, other_type, good});
+  const Frame blocks = block_frame(raw_frame(shape, PixelType::kI32, pixels), Codec::kBitshuffleLz4);
+  Frame cut = blocks, corrupt = blocks;
+  cut.payload = blocks.payload.slice(0, blocks.payload.size() - 1);
+  std::vector<std::byte> bytes(blocks.payload.view().begin(), blocks.payload.view().end());
+  bytes[16] = bytes[17] = std::byte{0xff};
+  corrupt.payload = Bytes(bytes);
+
+  const auto results = reduce(plan, {good, truncated, good, trailing, other_shape, good, short_raw,
+                                     other_type, good, cut, blocks, corrupt, blocks});
   const Accumulators expected = reduce_naively(*plan, pixels, 0);
-  for (const std::size_t i : {0, 2, 5, 8}) {
+  for (const std::size_t i : {0, 2, 5, 8, 10, 12}) {
     EXPECT_TRUE(results[i].good()) << results[i].fault;
     EXPECT_EQ(results[i].accumulators, expected) << i;
   }
@@ -162,6 +206,8 @@ TEST(CpuReducer, BadFramesLeaveTheOthersOfTheirBatchRight) {
   EXPECT_THAT(results[4].fault, HasSubstr("70 x 50"));
   EXPECT_THAT(results[6].fault, HasSubstr("100 bytes"));
   EXPECT_THAT(results[7].fault, HasSubstr("uint16"));
+  EXPECT_THAT(results[9].fault, HasSubstr("block 2 at byte"));
+  EXPECT_THAT(results[11].fault, HasSubstr("block 0 at byte 12 of"));
 }
 
 }  // namespace

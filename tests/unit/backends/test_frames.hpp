@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/codecs/byte_offset.hpp>
+#include <annulus/codecs/encode_blocks.hpp>
 #include <annulus/core/frame.hpp>
 
 #include <cstring>
@@ -48,6 +49,14 @@ inline Frame byte_offset_frame(Shape shape, const std::vector<std::int64_t>& pix
   Frame frame = raw_frame(shape, PixelType::kI32, {});
   frame.codec = Codec::kByteOffset;
   frame.payload = Bytes(encode_byte_offset(narrow));
+  return frame;
+}
+
+// The same pixels as a raw frame, in compressed blocks.
+inline Frame block_frame(const Frame& raw, Codec codec = Codec::kBitshuffleLz4, std::size_t block_bytes = 0) {
+  Frame frame = raw;
+  frame.codec = codec;
+  frame.payload = Bytes(encode_blocks(codec, raw.payload.view(), size_of(raw.type), block_bytes));
   return frame;
 }
 

@@ -64,6 +64,24 @@ TEST(DecodeFrame, ReadsByteOffset) {
   EXPECT_THAT(image.pixels, ElementsAre(1, -2, 254, 254));
 }
 
+TEST(DecodeFrame, ReadsBlocksOfEveryType) {
+  // Ten elements: a block of eight, all planes as literals, and two that are left over.
+  std::vector<unsigned char> bytes = {0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 8, 0, 0, 0, 9, 0x80};
+  bytes.insert(bytes.end(), {0x01, 0, 0, 0, 0, 0, 0, 0x81, 7, 0xfe});
+  EXPECT_THAT(decode_frame(frame_of(Codec::kBitshuffleLz4, PixelType::kU8, {2, 5}, bytes)).pixels,
+              ElementsAre(129, 0, 0, 0, 0, 0, 0, 128, 7, 254));
+  EXPECT_THAT(decode_frame(frame_of(Codec::kBitshuffleLz4, PixelType::kI8, {2, 5}, bytes)).pixels,
+              ElementsAre(-127, 0, 0, 0, 0, 0, 0, -128, 7, -2));
+  // Plain LZ4: one block as literals, one stored.
+  bytes = {0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 15, 0, 0, 0, 4, 0x1b, 0, 1, 0};
+  EXPECT_THAT(fault_of(frame_of(Codec::kLz4, PixelType::kU64, {1, 2}, bytes)),
+              HasSubstr("scan.cbf: block 0 at byte 12 of 20: corrupt, it does not decode to 15 bytes"));
+  bytes = {0,    0, 0, 0, 0,    0, 0, 16, 0, 0, 0, 15, 0, 0, 0, 10,
+           0x15, 1, 1, 0, 0x50, 0, 0, 0,  0, 2, 0, 0,  0, 1, 3};
+  EXPECT_THAT(decode_frame(frame_of(Codec::kLz4, PixelType::kU64, {1, 2}, bytes)).pixels,
+              ElementsAre(static_cast<double>(0x0101010101010101), static_cast<double>(0x0302000000000101)));
+}
+
 TEST(DecodeFrame, AppliesFractionBits) {
   auto frame = frame_of(Codec::kRaw, PixelType::kI32, {1, 2}, {3, 0, 0, 0, 0xff, 0xff, 0xff, 0xff});
   frame.fraction_bits = 2;
@@ -87,6 +105,8 @@ TEST(DecodeFrame, NamesFileByteAndPixelOfAFault) {
 TEST(DecodeFrame, TakesNoMemoryForPixelsThatCannotBeThere) {
   EXPECT_THAT(fault_of(frame_of(Codec::kByteOffset, PixelType::kI32, {1u << 31, 1u << 31}, {1, 2})),
               HasSubstr("truncated at byte 2 of 2"));
+  EXPECT_THAT(fault_of(frame_of(Codec::kBitshuffleLz4, PixelType::kU32, {1u << 31, 1u << 31}, {1, 2})),
+              HasSubstr("2 bytes, fewer than the 12 of a header"));
   EXPECT_THAT(fault_of(frame_of(Codec::kRaw, PixelType::kI8, {1u << 31, 1u << 31}, {1, 2})),
               HasSubstr("2 bytes"));
 }

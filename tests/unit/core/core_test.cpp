@@ -78,6 +78,10 @@ TEST(Frame, IsNamedByItsFileAndNumber) {
   frame.source = "a.edf";
   frame.frame_in_source = 3;
   EXPECT_EQ(describe(frame), "a.edf, frame 3");
+  frame.source = "a_master.h5";
+  frame.frame_in_source = 0;
+  frame.of_several = true;
+  EXPECT_EQ(describe(frame), "a_master.h5, frame 0");
 }
 
 TEST(Bytes, SlicesKeepTheirOwnerAlive) {

@@ -210,5 +210,27 @@ TEST(CycleReport, FramesThatCannotBeReportedOnAreRefused) {
   expect_refused({small}, "4 x 4");
 }
 
+TEST(CycleCounter, SaysWhatAnEngineGivesAndHowManyAreNeeded) {
+  const CycleReport report = report_on(make_plan(10), {testing::block_frame(plain_frame())});
+  EXPECT_EQ(report.kernel, "reduce_bslz4");
+  ASSERT_TRUE(report.engines.has_value());
+  EXPECT_EQ(report.engines->engines, static_cast<unsigned>(kernels::kLz4Engines));
+  EXPECT_EQ(report.engines->bytes_a_frame, 4.0 * kShape.size());
+  EXPECT_EQ(report.engines->lane_bytes, 64);
+  double iterations = 0;
+  for (const StageCycles& stage : report.stages) {
+    if (stage.name.starts_with("decode_blocks[")) iterations += stage.iterations_a_frame;
+  }
+  EXPECT_EQ(report.engines->bytes_an_iteration, 4.0 * kShape.size() / iterations);
+  EXPECT_FALSE(report_on(make_plan(10), {plain_frame()}).engines.has_value());
+
+  EngineUse use;
+  use.lane_bytes = 64;
+  for (const auto& [bytes, needed] : {std::pair{16.0, 4u}, {15.9, 5u}, {12.8, 5u}, {12.7, 6u}, {8.0, 8u}}) {
+    use.bytes_an_iteration = bytes;
+    EXPECT_EQ(use.needed(), needed) << bytes;
+  }
+}
+
 }  // namespace
 }  // namespace annulus

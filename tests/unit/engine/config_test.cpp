@@ -21,6 +21,8 @@ TEST(Config, JsonGoesThereAndBackUnchanged) {
   config.integration.error_model = ErrorModel::kPoisson;
   config.integration.radial_range = Range{0.5, 7.25};
   config.integration.azimuth_range = Range{170, -170};
+  config.integration.azimuth_bins = 36;
+  config.integration.chi_discontinuity = 0;
   config.integration.polarization = 0.99;
   config.integration.dummy = -1;
   config.integration.max_count = 12345678901;
@@ -33,6 +35,8 @@ TEST(Config, JsonGoesThereAndBackUnchanged) {
   EXPECT_EQ(copy.integration.unit, Unit::kQPerA);
   EXPECT_EQ(copy.integration.azimuth_range, config.integration.azimuth_range);
   EXPECT_EQ(copy.integration.max_count, 12345678901);
+  EXPECT_EQ(copy.integration.azimuth_bins, 36u);
+  EXPECT_EQ(copy.integration.chi_discontinuity, 0u);
 }
 
 TEST(Config, JsonSetsOnlyWhatItNames) {
@@ -67,6 +71,8 @@ INSTANTIATE_TEST_SUITE_P(Config, BadConfigs,
                                            BadJson{R"({"npt": -3})", "npt"},
                                            BadJson{R"({"npt": 4294967296})", "npt"},
                                            BadJson{R"({"npt": 2.5})", "npt"},
+                                           BadJson{R"({"npt_azim": -1})", "npt_azim"},
+                                           BadJson{R"({"chi_discontinuity": "pi"})", "chi_discontinuity"},
                                            BadJson{R"({"unit": "parsec"})", "q_A^-1"},
                                            BadJson{R"({"radial_range": [1]})", "radial_range"},
                                            BadJson{R"({"keep_going": 1})", "keep_going"},
@@ -85,9 +91,23 @@ TEST(Config, ContradictionsAreUsageErrors) {
   IntegrateConfig config;
   EXPECT_THROW(check(config), Error);
   config.inputs = {"a.cbf"};
-  EXPECT_THROW(check(config), Error);
+  EXPECT_NO_THROW(check(config)) << "a file may state its geometry itself";
   config.poni = "a.poni";
   EXPECT_NO_THROW(check(config));
+  config.follow_timeout = 5;
+  EXPECT_THROW(check(config), Error) << "without --follow";
+  EXPECT_FALSE(open_options(config).follow);
+  config.follow = true;
+  EXPECT_NO_THROW(check(config));
+  EXPECT_EQ(open_options(config).follow, 5);
+  config.follow_timeout = 0;
+  EXPECT_THROW(check(config), Error);
+  config.follow_timeout = 5;
+  config.integration.azimuth_bins = 36;
+  EXPECT_NO_THROW(check(config));
+  config.format = OutputFormat::kXy;
+  EXPECT_THROW(check(config), Error);
+  config.format = OutputFormat::kNexus;
   config.overwrite = config.append = true;
   EXPECT_THROW(check(config), Error);
   config.raw_shape = {5};

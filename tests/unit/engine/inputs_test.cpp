@@ -19,6 +19,18 @@ TEST(Inputs, DirectoryGivesImagesInNaturalOrder) {
                                       folder.file("img_9.cbf"), folder.file("img_10.cbf")}));
 }
 
+TEST(Inputs, DataFilesOfAMasterAreLeftToIt) {
+  const ScratchFolder folder;
+  for (const char* name : {"a_master.h5", "a_data_000001.h5", "a_data_000002.h5", "a_data_x.h5",
+                           "b_data_000001.h5", "a_data_000001.cbf"}) {
+    folder.write(name, "x");
+  }
+  EXPECT_EQ(expand_inputs({folder.path().string()}),
+            (std::vector<std::string>{folder.file("a_data_000001.cbf"), folder.file("a_data_x.h5"),
+                                      folder.file("a_master.h5"), folder.file("b_data_000001.h5")}));
+  EXPECT_EQ(expand_inputs({folder.file("a_data_000002.h5")}).size(), 1u) << "by its name it is meant";
+}
+
 TEST(Inputs, PatternsMatchInNaturalOrderAndKeepTheDataset) {
   const ScratchFolder folder;
   folder.write("a2.h5", "x");

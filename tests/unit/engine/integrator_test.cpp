@@ -40,6 +40,22 @@ TEST(Integrator, FlatImageGivesItsValueInEveryBin) {
   for (const double intensity : pattern.intensity) EXPECT_EQ(intensity, 17.0);
 }
 
+TEST(Integrator, MakesCakesOfAzimuthTimesRadius) {
+  IntegrationOptions options = poisson_options();
+  options.azimuth_bins = 6;
+  Integrator integrator(small_geometry(kShape), options, {"test", kShape});
+  ASSERT_EQ(integrator.plan().azimuth_axis.size(), 6u);
+  // Rows above the beam are at positive azimuths.
+  std::vector<std::int64_t> pixels(900, 5);
+  std::fill(pixels.begin() + 450, pixels.end(), 11);
+  const Pattern cake = integrator.integrate(raw_frame(kShape, PixelType::kI32, pixels));
+  ASSERT_EQ(cake.intensity.size(), 120u);
+  for (std::size_t radial = 5; radial < 15; ++radial) {
+    EXPECT_NEAR(cake.intensity[1 * 20 + radial], 5, 1e-9) << radial;   // -120 to -60
+    EXPECT_NEAR(cake.intensity[4 * 20 + radial], 11, 1e-9) << radial;  // 60 to 120
+  }
+}
+
 TEST(Integrator, FloatFramesAreWeightedMeansToTheirPrecision) {
   std::mt19937_64 random(51);
   std::vector<float> pixels(900);

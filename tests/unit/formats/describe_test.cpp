@@ -1,3 +1,4 @@
+#include <annulus/codecs/encode_blocks.hpp>
 #include <annulus/formats/describe.hpp>
 
 #include <gmock/gmock.h>
@@ -59,6 +60,37 @@ TEST_F(DescribeTest, HashesImagesLargerThanOneBlock) {
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * 7);
   EXPECT_EQ(describe_raw(write("a", bytes_of(pixels)), PixelType::kU8, {2, 70001})["pixels_sha256"],
             "6ab67cfcf9ba1426682bef907697f3694334ea3d83857f199fe4a657f658fdea");
+}
+
+class SourceOfBlocks final : public FrameSource {
+ public:
+  SourceOfBlocks() {
+    info_.format = "HDF5";
+    info_.codec = Codec::kBitshuffleLz4;
+    info_.type = PixelType::kU16;
+    info_.shape = {3, 7};
+  }
+  const SourceInfo& info() const override { return info_; }
+  Frame read(std::uint64_t) const override {
+    const std::vector<std::uint16_t> pixels = {0,  1,  2,  65535, 4,  5,  6,  7,  8,  9,  10,
+                                               11, 12, 13, 14,    15, 16, 17, 18, 19, 300};
+    Frame frame;
+    frame.codec = info_.codec;
+    frame.type = info_.type;
+    frame.shape = info_.shape;
+    frame.payload = Bytes(encode_bitshuffle_lz4(std::as_bytes(std::span(pixels)), 2));
+    return frame;
+  }
+
+ private:
+  SourceInfo info_;
+};
+
+TEST_F(DescribeTest, DecodesCompressedBlocks) {
+  const auto json = describe_source(SourceOfBlocks(), "a");
+  EXPECT_EQ(json["max"], 65535);
+  EXPECT_EQ(json["sum"], 66022);
+  EXPECT_EQ(json["pixels_sha256"], "eba31d67749cea02a69a919922a2272eaf37bace718d3456a2b0265abd4e6e0d");
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST(PlanCache, DamagedFilesAreNoticedAndReplaced) {
   expect_replaced(input, folder.path(), "less than a header");
   put(good.substr(0, 255));
   expect_replaced(input, folder.path(), "less than a header");
-  for (const std::size_t size : {std::size_t{256}, good.size() / 2, good.size() - 64, good.size() - 1}) {
+  for (const std::size_t size : {std::size_t{320}, good.size() / 2, good.size() - 64, good.size() - 1}) {
     put(good.substr(0, size));
     expect_replaced(input, folder.path(), "do not hold its arrays");
   }
@@ -159,9 +159,9 @@ TEST(PlanCache, DamagedFilesAreNoticedAndReplaced) {
   put("P" + good.substr(1));
   expect_replaced(input, folder.path(), "no plan that annulus wrote");
   std::string other_version = good;
-  other_version[8] = 2;
+  other_version[8] = 3;
   put(other_version);
-  expect_replaced(input, folder.path(), "format 2");
+  expect_replaced(input, folder.path(), "format 3");
 }
 
 TEST(PlanCache, EverySingleFlippedByteIsNoticed) {

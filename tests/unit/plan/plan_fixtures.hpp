@@ -45,6 +45,10 @@ inline IntegrationOptions random_options(std::mt19937_64& random) {
     const double low = 360 * unit(random);
     options.azimuth_range = Range{low, low + 60 + 299 * std::abs(unit(random))};
   }
+  if (random() % 3 == 0) {  // a cake, of no more bins than the kernels hold
+    options.azimuth_bins = 1 + static_cast<std::uint32_t>(random() % 10);
+    options.chi_discontinuity = random() % 2 == 0 ? 0 : 180;
+  }
   return options;
 }
 

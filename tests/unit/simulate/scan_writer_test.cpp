@@ -272,5 +272,80 @@ TEST(ScanFormat, HasNames) {
   EXPECT_EQ(scan_format_from_name("png"), std::nullopt);
 }
 
+TEST_F(ScanWriter, AnEigerScanHasAMasterAndDataFiles) {
+  const PowderScan scan = small_scan("Eiger500k");
+  ScanOutput eiger = output(ScanFormat::kEiger);
+  eiger.images_per_file = 3;
+  const ScanFiles files = write_scan(scan, eiger);
+  ASSERT_EQ(files.frames.size(), 1u);
+  EXPECT_EQ(files.frames.front().filename(), "scan_master.h5");
+  ASSERT_EQ(files.data.size(), 3u);
+  EXPECT_EQ(files.data.back().filename(), "scan_data_000003.h5");
+  for (const auto& entry : fs::directory_iterator(eiger.folder)) EXPECT_NE(entry.path().extension(), ".part");
+
+  const auto source = open_source(files.frames.front().string());
+  ASSERT_EQ(source->info().frames, 7u);
+  EXPECT_EQ(source->info().promised, 7u);
+  EXPECT_EQ(source->info().type, PixelType::kU32);
+  EXPECT_EQ(source->info().max_count, scan.options().count_cutoff);
+  const auto mask = source->pixel_mask();
+  ASSERT_TRUE(mask);
+  for (std::uint64_t i = 0; i < 7; ++i) {
+    const Frame frame = source->read(i);
+    EXPECT_EQ(frame.codec, Codec::kBitshuffleLz4);
+    const Image<double> found = decode_frame(frame);
+    const Image<std::int32_t> expected = scan.frame(i);
+    for (std::size_t pixel = 0; pixel < found.pixels.size(); ++pixel) {
+      const std::int32_t value = expected.pixels[pixel];
+      ASSERT_EQ(found.pixels[pixel], value < 0 ? 4294967295.0 : value)
+          << "frame " << i << ", pixel " << pixel;
+      ASSERT_EQ(mask->pixels[pixel], value < 0) << "pixel " << pixel;
+    }
+  }
+}
+
+TEST_F(ScanWriter, SmallPixelsOfEigerFilesOverloadBelowTheirMarks) {
+  for (const auto& [type, cutoff] : {std::pair{PixelType::kU16, 65532}, {PixelType::kU8, 252}}) {
+    SimulationOptions options;
+    options.detector = "Eiger500k";
+    options.frames = 1;
+    options.ring_counts = 100000;
+    const PowderScan scan(options);
+    ScanOutput eiger = output(ScanFormat::kEiger, std::string(name_of(type)));
+    eiger.eiger_type = type;
+    const auto source = open_source(write_scan(scan, eiger).frames.front().string());
+    EXPECT_EQ(source->info().max_count, cutoff);
+    EXPECT_EQ(source->info().type, type);
+    const Image<double> found = decode_frame(source->read(0));
+    const Image<std::int32_t> expected = scan.frame(0);
+    std::size_t overloaded = 0;
+    for (std::size_t pixel = 0; pixel < found.pixels.size(); ++pixel) {
+      const std::int32_t value = expected.pixels[pixel];
+      ASSERT_EQ(found.pixels[pixel], value < 0 ? cutoff + 3 : std::min(value, cutoff + 1))
+          << "pixel " << pixel;
+      overloaded += value > cutoff;
+    }
+    EXPECT_GT(overloaded, 0u);
+  }
+}
+
+TEST_F(ScanWriter, RefusesWhatNoEigerWrites) {
+  const PowderScan scan = small_scan("Eiger500k", 2);
+  ScanOutput eiger = output(ScanFormat::kEiger);
+  eiger.eiger_type = PixelType::kI32;
+  EXPECT_EQ(failure(scan, eiger).first, ErrorKind::kUsage);
+  eiger.eiger_type = PixelType::kU32;
+  eiger.images_per_file = 0;
+  EXPECT_EQ(failure(scan, eiger).first, ErrorKind::kUsage);
+  EXPECT_FALSE(fs::exists(eiger.folder));
+  eiger.images_per_file = 1;
+  fs::create_directories(eiger.folder);
+  std::ofstream(eiger.folder / "scan_data_000002.h5") << "mine";
+  const auto [kind, text] = failure(scan, eiger);
+  EXPECT_EQ(kind, ErrorKind::kOutput);
+  EXPECT_THAT(text, HasSubstr("scan_data_000002.h5"));
+  EXPECT_FALSE(fs::exists(eiger.folder / "scan_master.h5"));
+}
+
 }  // namespace
 }  // namespace annulus

@@ -1,0 +1,156 @@
+"""The OpenCL backend against the CPU backend on real detector files, and what it does where there is no device."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import fabio
+import pytest
+
+from accumulators import assert_same_accumulators
+from real_frames import REAL_CBF, integrate_arguments
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+KERNELS = PROJECT / "host" / "annulus" / "opencl" / "kernels"
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    """What one test compiles and measures serves the next; nothing of the user's is touched."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def opencl(annulus, cache, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    return annulus
+
+
+@pytest.fixture
+def scan(annulus, tmp_path):
+    folder = tmp_path / "scan"
+    assert annulus("simulate", "-o", folder, "--detector", "Pilatus100k", "-n", 20, "-q").returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", REAL_CBF)
+def test_real_cbf(opencl, shared_data, tmp_path, name):
+    image = fabio.open(str(shared_data / name)).data
+    args = integrate_arguments(shared_data / name, image.shape, tmp_path / "case.poni")
+    assert opencl(*args, "-o", tmp_path / "cpu.nxs").returncode == 0
+    done = opencl(*args, "--backend", "opencl", "-o", tmp_path / "opencl.nxs")
+    assert done.returncode == 0, done.stderr
+    assert_same_accumulators(tmp_path / "opencl.nxs", tmp_path / "cpu.nxs")
+
+
+@pytest.mark.parametrize("split", ["no", "bbox", "full"])
+@pytest.mark.parametrize("pixel_type", ["uint32", "uint16"])
+def test_cakes_and_patterns_of_an_eiger_scan(opencl, tmp_path, split, pixel_type):
+    done = opencl("simulate", "-o", tmp_path, "--detector", "Eiger500k", "--format", "eiger", "--pixel-type", pixel_type,
+                  "-n", 3, "-q")
+    assert done.returncode == 0, done.stderr
+    for name, more in (("pattern", ["-n", 500]), ("cake", ["-n", 200, "--npt-azim", 90])):
+        args = ["integrate", *more, "--split", split, "--error-model", "poisson", tmp_path / "scan_master.h5"]
+        assert opencl(*args, "-o", tmp_path / f"{name}_cpu.nxs").returncode == 0
+        done = opencl(*args, "--backend", "opencl", "-o", tmp_path / f"{name}_opencl.nxs")
+        assert done.returncode == 0, done.stderr
+        assert_same_accumulators(tmp_path / f"{name}_opencl.nxs", tmp_path / f"{name}_cpu.nxs")
+
+
+def test_real_eiger_frame(opencl, shared_data, tmp_path):
+    poni = tmp_path / "case.poni"
+    poni.write_text("Detector: Eiger4M\nDistance: 0.2\nPoni1: 0.08\nPoni2: 0.07\nWavelength: 1e-10\n")
+    args = ["integrate", "-p", poni, shared_data / "hdf5plugin" / "bitshuffle.h5"]
+    assert opencl(*args, "-o", tmp_path / "cpu.nxs").returncode == 0
+    done = opencl(*args, "--backend", "opencl", "-o", tmp_path / "opencl.nxs")
+    assert done.returncode == 0, done.stderr
+    assert_same_accumulators(tmp_path / "opencl.nxs", tmp_path / "cpu.nxs")
+
+
+def test_scan_on_two_devices_with_a_corrupt_frame_and_a_profile(opencl, scan, tmp_path):
+    damaged = sorted(scan.glob("*.cbf"))[7]
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2: len(content) // 2 + 200] = b"\x80" * 200
+    damaged.write_bytes(content)
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "--error-model", "poisson", "--keep-going"]
+    reference = opencl(*args, "-o", tmp_path / "cpu.nxs", scan)
+    assert reference.returncode == 7, reference.stderr
+    done = opencl(*args, "--backend", "opencl", "--device", "0:0/2", "--profile", "--json", "-o", tmp_path / "opencl.nxs",
+                  scan)
+    assert done.returncode == reference.returncode and done.stderr == reference.stderr
+    assert_same_accumulators(tmp_path / "opencl.nxs", tmp_path / "cpu.nxs")
+    stages = {stage["stage"]: stage["seconds"] for stage in json.loads(done.stdout)["profile"]}
+    assert {"pack", "decode segments", "integrate", "fetch"} <= set(stages)
+    table = opencl(*args, "--backend", "opencl", "--profile", "-o", tmp_path / "again.nxs", scan).stdout
+    assert "ms a frame" in table and "decode segments" in table
+
+
+def test_no_platform(opencl, scan, tmp_path, monkeypatch):
+    (tmp_path / "none").mkdir()
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path / "none"))
+    listed = {backend["name"]: backend for backend in json.loads(opencl("devices", "--json").stdout)}
+    assert not listed["opencl"]["available"] and "no OpenCL platform" in listed["opencl"]["detail"]
+    done = opencl("integrate", "-p", scan / "scan.poni", "--backend", "opencl", "-o", tmp_path / "out.nxs", scan)
+    assert done.returncode == 6 and "no platform" in done.stderr and "pocl-opencl-icd" in done.stderr
+    assert not (tmp_path / "out.nxs").exists()
+
+
+def test_devices_are_listed_with_memory_and_limits(opencl):
+    listed = {backend["name"]: backend for backend in json.loads(opencl("devices", "--json").stdout)}
+    assert listed["opencl"]["available"]
+    first = listed["opencl"]["devices"][0]
+    assert first.startswith("0:0 ") and "MiB" in first and "compute units" in first
+
+
+def test_damaged_cache_is_replaced(annulus, scan, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "--backend", "opencl", "--opencl-kernel", "lanes", "--overwrite", "-q", "-o",
+            tmp_path / "out.nxs", scan]
+    assert annulus(*args).returncode == 0
+    files = sorted((tmp_path / "cache" / "annulus" / "opencl").iterdir())
+    assert {path.name.split("-")[0] for path in files} == {"program", "choice"}
+    for path in files:
+        kept = path.read_bytes()
+        for damaged in (b"", kept[:70], kept[:-1] + bytes([kept[-1] ^ 1])):
+            path.write_bytes(damaged)
+            done = annulus(*args)
+            assert done.returncode == 0, done.stderr
+            assert path.read_bytes() != damaged
+
+
+def test_options_that_make_no_sense(annulus, scan):
+    for options, words in ((["--profile"], "--profile"), (["--device-memory", 5], "opencl"),
+                           (["--backend", "opencl", "--opencl-kernel", "fast"], "lanes"),
+                           (["--backend", "opencl", "--device", "9:9"], "0:0")):
+        done = annulus("integrate", "-p", scan / "scan.poni", *options, scan)
+        assert done.returncode in (2, 6) and words in done.stderr, done.stderr
+
+
+def test_memory_limit(opencl, scan, tmp_path):
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "--backend", "opencl", "-q", "-o", tmp_path / "out.nxs", scan]
+    done = opencl(*args, "--device-memory", 1)
+    assert done.returncode == 6 and "the plan takes" in done.stderr and "--backend cpu" in done.stderr
+    assert opencl(*args, "--device-memory", 6).returncode == 0
+
+
+@pytest.mark.parametrize("option", [[], ["-DPIXEL_UNSIGNED"], ["-DCHECK_BOUNDS"]])
+def test_kernels_compile_without_warnings(tmp_path, option):
+    """By clang with more warnings than a driver has."""
+    order = (KERNELS.parent / "CMakeLists.txt").read_text().split("foreach(kernel ")[1].split(")")[0].split()
+    assert {path.stem for path in KERNELS.glob("*.cl")} == set(order)
+    source = tmp_path / "kernels.cl"
+    source.write_text("".join((KERNELS / f"{name}.cl").read_text() for name in order))
+    done = subprocess.run(["clang", "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", "-Wall", "-Wextra",
+                           "-Wno-unused-parameter", "-Werror", "-fsyntax-only", *option, str(source)],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_comparison_with_peers_works():
+    pytest.importorskip("pyopencl")
+    done = subprocess.run([sys.executable, PROJECT / "tests" / "bench" / "compare_opencl", "--quick", "--annulus",
+                           os.environ["ANNULUS"]], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "decode : silx decode" in done.stdout
