@@ -30,6 +30,14 @@ class Row:
         return f">= {self.floor:g}" + (f", aim {self.aim:g}" if self.aim else "")
 
 
+def deviation(found, expected):
+    """Summed over the bins that have a value; infinite if there are none."""
+    compared = numpy.isfinite(found) & (expected > 0)  # pyFAI has its dummy where no pixel contributes
+    if not compared.any():
+        return float("inf")
+    return float(numpy.abs(found - expected)[compared].sum() / numpy.abs(expected[compared]).sum())
+
+
 def rate(seconds_a_frame):
     return f"{1 / seconds_a_frame:.1f}/s"
 
@@ -52,13 +60,7 @@ class Result:
 
     def compare(self, name, ours, reference):
         for quantity, expected in reference.items():
-            found = ours[quantity]
-            compared = numpy.isfinite(found) & (expected > 0)  # pyFAI has its dummy where no pixel contributes
-            if not compared.any():
-                self.deviations[f"{name}, {quantity}"] = float("inf")
-                continue
-            deviation = numpy.abs(found - expected)[compared].sum() / numpy.abs(expected[compared]).sum()
-            self.deviations[f"{name}, {quantity}"] = float(deviation)
+            self.deviations[f"{name}, {quantity}"] = deviation(ours[quantity], expected)
 
     def patterns_agree(self):
         return bool(self.deviations) and all(value <= DEVIATION_LIMIT for value in self.deviations.values())
