@@ -16,14 +16,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What follows from the median; none where the work has no such number.
-struct Rates {
+struct WorkRates {
   std::optional<double> frames_per_second;
   std::optional<double> nanoseconds_per_pixel;
   std::optional<double> gigabytes_per_second;
 };
 
-Rates rates_of(const Work& work, double seconds) {
-  Rates rates;
+WorkRates rates_of(const Work& work, double seconds) {
+  WorkRates rates;
   if (!(seconds > 0)) return rates;
   if (work.frames > 0) rates.frames_per_second = static_cast<double>(work.frames) / seconds;
   if (work.pixels > 0) rates.nanoseconds_per_pixel = seconds * 1e9 / static_cast<double>(work.pixels);
@@ -74,7 +74,7 @@ std::string heading(const BenchReport& report) {
 
 std::string row(const Figure& figure) {
   const Statistics statistics = statistics_of(figure.seconds);
-  const Rates rates = rates_of(figure.work, statistics.median);
+  const WorkRates rates = rates_of(figure.work, statistics.median);
   const double items = static_cast<double>(std::max<std::uint64_t>(1, figure.work.frames));
   return fmt::format("  {:<64}{:>10.4f}{:>10.4f}{:>7.1f} %{:>11}{:>9}{:>8}\n", label_of(figure),
                      statistics.median * 1e3 / items, statistics.minimum * 1e3 / items,
@@ -92,7 +92,7 @@ Json to_json(const Machine& machine) {
 
 Json to_json(const Figure& figure) {
   const Statistics statistics = statistics_of(figure.seconds);
-  const Rates rates = rates_of(figure.work, statistics.median);
+  const WorkRates rates = rates_of(figure.work, statistics.median);
   Json json;
   json["bench"] = figure.bench;
   json["parameters"] = Json::object();

@@ -8,13 +8,13 @@
 namespace annulus::app {
 namespace {
 
-struct Rates {
+struct ScanRates {
   double frames_per_second = 0;
   double megapixels_per_second = 0;
   double gigabytes_per_second = 0;
 };
 
-Rates rates_of(const ReductionSummary& summary) {
+ScanRates rates_of(const ReductionSummary& summary) {
   if (!(summary.wall_seconds > 0)) return {};
   return {static_cast<double>(summary.frames) / summary.wall_seconds,
           static_cast<double>(summary.pixels) / 1e6 / summary.wall_seconds,
@@ -47,7 +47,7 @@ std::string profile_table(const RunReport& report) {
 
 std::string to_text(const RunReport& report) {
   const ReductionSummary& summary = report.summary;
-  const Rates rates = rates_of(summary);
+  const ScanRates rates = rates_of(summary);
   std::string text;
   text += fmt::format("{} frames in {:.2f} s: {:.1f} frames/s, {:.0f} Mpixel/s, {:.3f} GB/s of payload\n",
                       summary.frames, summary.wall_seconds, rates.frames_per_second,
@@ -69,7 +69,7 @@ std::string to_text(const RunReport& report) {
 
 nlohmann::ordered_json to_json(const RunReport& report) {
   const ReductionSummary& summary = report.summary;
-  const Rates rates = rates_of(summary);
+  const ScanRates rates = rates_of(summary);
   nlohmann::ordered_json json;
   json["frames"] = summary.frames;
   json["bad_frames"] = summary.bad;

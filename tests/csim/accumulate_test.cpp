@@ -155,7 +155,7 @@ struct Place {
 };
 void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
 
-class Forwarding : public testing::TestWithParam<Place> {};
+class Forwarding : public ::testing::TestWithParam<Place> {};
 
 TEST_P(Forwarding, CoversEveryLatenessItClaims) {
   std::mt19937_64 random(1);
@@ -172,9 +172,9 @@ TEST_P(Forwarding, TheTestSeesAMemoryThatIsLater) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, Forwarding,
-                         testing::Values(Place{"add_forwarded", forwards},
-                                         Place{"turn_bank", turn_bank_forwards},
-                                         Place{"add_missing", add_missing_forwards}),
+                         ::testing::Values(Place{"add_forwarded", forwards},
+                                           Place{"turn_bank", turn_bank_forwards},
+                                           Place{"add_missing", add_missing_forwards}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(ForwardingAtFirst, TakesWhatTheMemoryHas) {

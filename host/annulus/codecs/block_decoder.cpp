@@ -32,7 +32,7 @@ std::uint64_t read_big_endian(std::span<const std::byte> bytes) {
 }
 
 // One for each thread: it takes long to make.
-ZSTD_DCtx* zstd_context() {
+ZSTD_DCtx* zstd_decompressor() {
   thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
                                                                                   &ZSTD_freeDCtx);
   if (!context) throw std::bad_alloc();
@@ -159,7 +159,7 @@ bool BlockDecoder::decode(std::span<const std::byte> packed, std::size_t size) {
   }
   std::size_t made = 0;
   if (codec_ == Codec::kBitshuffleZstd) {
-    made = ZSTD_decompressDCtx(zstd_context(), memory_.get(), size, packed.data(), packed.size());
+    made = ZSTD_decompressDCtx(zstd_decompressor(), memory_.get(), size, packed.data(), packed.size());
     if (ZSTD_isError(made)) return fail(BlockStatus::kCorruptBlock, 0, size);
   } else {
     const int count = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()),

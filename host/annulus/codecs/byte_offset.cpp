@@ -1,4 +1,5 @@
 #include <annulus/codecs/byte_offset.hpp>
+#include <annulus/codecs/load.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -12,13 +13,6 @@ static_assert(std::endian::native == std::endian::little, "codes are read as the
 
 constexpr std::int64_t kLowest = std::numeric_limits<std::int32_t>::min();
 constexpr std::int64_t kHighest = std::numeric_limits<std::int32_t>::max();
-
-template <typename T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(T));
-  return value;
-}
 
 // The code at `at`; its length, or 0 if the bytes end inside it.
 std::size_t read_code(const std::byte* at, const std::byte* end, std::int64_t& delta) {

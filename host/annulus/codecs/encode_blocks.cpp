@@ -20,7 +20,7 @@ void append_big_endian(std::vector<std::byte>& bytes, std::uint64_t value, int s
 }
 
 // One for each thread: it takes long to make.
-ZSTD_CCtx* zstd_context() {
+ZSTD_CCtx* zstd_compressor() {
   thread_local const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
                                                                                   &ZSTD_freeCCtx);
   if (!context) throw std::bad_alloc();
@@ -33,7 +33,7 @@ std::size_t compress(Codec codec, std::span<const std::byte> block, std::vector<
   std::size_t made = 0;
   if (codec == Codec::kBitshuffleZstd) {
     bytes.resize(before + ZSTD_compressBound(block.size()));
-    made = ZSTD_compressCCtx(zstd_context(), bytes.data() + before, bytes.size() - before, block.data(),
+    made = ZSTD_compressCCtx(zstd_compressor(), bytes.data() + before, bytes.size() - before, block.data(),
                              block.size(), ZSTD_CLEVEL_DEFAULT);
     if (ZSTD_isError(made)) throw Error(ErrorKind::kOutput, "Zstd", ZSTD_getErrorName(made));
   } else {

@@ -1,3 +1,4 @@
+#include <annulus/codecs/load.hpp>
 #include <annulus/codecs/short_codes.hpp>
 
 #include <cstring>
@@ -16,13 +17,6 @@ ShortCodes decode_short_codes_neon(const std::byte* at, const std::byte* end, st
 namespace {
 
 constexpr std::ptrdiff_t kWord = 8;
-
-template <typename T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(T));
-  return value;
-}
 
 // Whether one of the eight bytes is 0x80, the announcement of a longer code.
 bool has_escape(std::uint64_t word) {

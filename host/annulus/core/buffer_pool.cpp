@@ -9,28 +9,24 @@
 namespace annulus {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-
 // Compressed frames of a scan differ by a few percent. A buffer that is far too large would take memory that
 // others were promised.
 constexpr std::size_t with_slack(std::size_t capacity) { return capacity + capacity / 8; }
 
-struct FreeLarge {
-  std::size_t capacity = 0;
-  void operator()(std::byte* memory) const { free_large(memory, capacity); }
-};
-
-using Memory = std::unique_ptr<std::byte[], FreeLarge>;
-
-Memory allocate(std::size_t capacity) {
-  return {static_cast<std::byte*>(allocate_large(capacity)), FreeLarge{capacity}};
-}
-
-std::size_t capacity_of(const Memory& memory) { return memory.get_deleter().capacity; }
-
 }  // namespace
 
 struct BufferPool::State {
+  struct FreeLarge {
+    std::size_t capacity = 0;
+    void operator()(std::byte* memory) const { free_large(memory, capacity); }
+  };
+  using Memory = std::unique_ptr<std::byte[], FreeLarge>;
+
+  static Memory allocate(std::size_t capacity) {
+    return {static_cast<std::byte*>(allocate_large(capacity)), FreeLarge{capacity}};
+  }
+  static std::size_t capacity_of(const Memory& memory) { return memory.get_deleter().capacity; }
+
   mutable std::mutex mutex;
   std::vector<Memory> idle;  // the longest idle first
   Statistics statistics;
@@ -83,13 +79,13 @@ std::size_t BufferPool::most_for(std::size_t size) { return with_slack(capacity_
 std::shared_ptr<std::byte[]> BufferPool::take(std::size_t size) {
   if (size < kSmallest) return std::make_shared_for_overwrite<std::byte[]>(size);
   std::size_t capacity = capacity_for(size);
-  std::vector<Memory> gone;
-  Memory memory;
+  std::vector<State::Memory> gone;
+  State::Memory memory;
   std::size_t most_before = 0;
   {
     const std::lock_guard lock(state_->mutex);
     memory = state_->find(capacity);
-    if (memory) capacity = capacity_of(memory);
+    if (memory) capacity = State::capacity_of(memory);
     Statistics& statistics = state_->statistics;
     ++(memory ? statistics.reused : statistics.fresh);
     statistics.in_use += capacity;
@@ -99,7 +95,7 @@ std::shared_ptr<std::byte[]> BufferPool::take(std::size_t size) {
   gone.clear();  // before more is asked of the system
   if (!memory) {
     try {
-      memory = allocate(capacity);
+      memory = State::allocate(capacity);
     } catch (...) {
       const std::lock_guard lock(state_->mutex);
       Statistics& statistics = state_->statistics;
@@ -113,7 +109,7 @@ std::shared_ptr<std::byte[]> BufferPool::take(std::size_t size) {
 }
 
 void BufferPool::free_idle() {
-  std::vector<Memory> gone;
+  std::vector<State::Memory> gone;
   const std::lock_guard lock(state_->mutex);
   gone.swap(state_->idle);
   state_->statistics.idle = 0;

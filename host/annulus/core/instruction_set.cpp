@@ -5,7 +5,7 @@
 namespace annulus {
 namespace {
 
-constexpr std::pair<InstructionSet, std::string_view> kNames[] = {
+constexpr std::pair<InstructionSet, std::string_view> kSetNames[] = {
     {InstructionSet::kGeneric, "generic"},
     {InstructionSet::kAvx2, "avx2"},
     {InstructionSet::kAvx512, "avx512"},
@@ -31,14 +31,14 @@ std::vector<InstructionSet> detect() {
 }  // namespace
 
 std::string_view name_of(InstructionSet set) {
-  for (const auto& [known, name] : kNames) {
+  for (const auto& [known, name] : kSetNames) {
     if (known == set) return name;
   }
   return "";
 }
 
 std::optional<InstructionSet> instruction_set_from_name(std::string_view name) {
-  for (const auto& [set, known] : kNames) {
+  for (const auto& [set, known] : kSetNames) {
     if (known == name) return set;
   }
   return std::nullopt;

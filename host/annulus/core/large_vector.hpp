@@ -11,6 +11,8 @@
 
 namespace annulus {
 
+inline constexpr std::size_t kPage = 4096;
+
 // Throws std::bad_alloc. What is freed goes back to the system at once, if it is 2 MiB or more.
 void* allocate_large(std::size_t bytes);
 void free_large(void* memory, std::size_t bytes);

@@ -18,11 +18,6 @@
 namespace annulus {
 namespace {
 
-constexpr const char* kCopyAgain = "the file is damaged or incomplete: copy it again";
-
-// A header ends somewhere; what has no binary section within this is no image.
-constexpr std::size_t kMaxHeader = std::size_t{16} << 20;
-
 // The lines "Key: value" of the binary section, with lines that begin with a blank joined to the one before.
 HeaderPairs parse_section(std::string_view text) {
   HeaderPairs pairs;

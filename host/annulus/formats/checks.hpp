@@ -11,6 +11,11 @@
 
 namespace annulus {
 
+inline constexpr const char* kCopyAgain = "the file is damaged or incomplete: copy it again";
+
+// A header ends somewhere; what has no pixels within this is no image.
+inline constexpr std::size_t kMaxHeader = std::size_t{16} << 20;
+
 // Larger than any detector, small enough that no product of sizes overflows.
 inline constexpr std::int64_t kMaxSide = std::int64_t{1} << 20;
 inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 31;

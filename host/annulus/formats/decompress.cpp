@@ -12,8 +12,6 @@
 namespace annulus {
 namespace {
 
-constexpr const char* kCopyAgain = "the file is damaged or incomplete: copy it again";
-
 // The libraries count in unsigned int.
 constexpr std::size_t kMaxStep = std::size_t{1} << 30;
 

@@ -7,8 +7,6 @@
 namespace annulus {
 namespace {
 
-constexpr double kAngstrom = 1e-10;
-
 // "Pixel_size 172e-6 m x 172e-6 m", "Detector: PILATUS 2M", "N_excluded_pixels = 477".
 void split_line(std::string_view line, std::string_view& key, std::string_view& value) {
   const auto end = line.find_first_of(" \t:=");

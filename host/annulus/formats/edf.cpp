@@ -13,9 +13,6 @@
 namespace annulus {
 namespace {
 
-constexpr const char* kCopyAgain = "the file is damaged or incomplete: copy it again";
-constexpr std::size_t kMaxHeader = std::size_t{16} << 20;
-
 // All names that FabIO knows, but for quadruple floats.
 std::optional<PixelType> type_of(std::string_view name) {
   constexpr std::pair<std::string_view, PixelType> kTypes[] = {

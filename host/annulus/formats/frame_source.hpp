@@ -27,6 +27,8 @@ struct DetectorPlace {
 };
 
 // What a file says of itself. Header values are kept as text, in file order.
+inline constexpr double kAngstrom = 1e-10;  // in which files state wavelengths
+
 struct SourceInfo {
   std::string format;  // "CBF", "EDF", "TIFF", "NPY", "HDF5", "raw"; " (gzip)" or " (bzip2)" appended
   Codec codec = Codec::kRaw;

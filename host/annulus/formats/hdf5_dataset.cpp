@@ -11,8 +11,6 @@
 namespace annulus {
 namespace {
 
-constexpr const char* kCopyAgain = "the file is damaged or incomplete: copy it again";
-
 // Filters that detector files use, and where Debian keeps them.
 struct KnownFilter {
   H5Z_filter_t id;

@@ -8,11 +8,7 @@
 #include <utility>
 
 namespace annulus {
-namespace {
-
-constexpr const char* kCopyAgain = "the file is damaged or incomplete: copy it again";
-
-}  // namespace
+namespace {}  // namespace
 
 std::uint64_t Hdf5Dataset::stored_bytes() const { return H5Dget_storage_size(dataset_.get()); }
 

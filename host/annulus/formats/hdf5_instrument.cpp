@@ -10,7 +10,6 @@
 namespace annulus {
 namespace {
 
-constexpr double kAngstrom = 1e-10;
 constexpr const char* kDetector = "/detector";
 constexpr const char* kSpecific = "/detector/detectorSpecific";
 

@@ -10,8 +10,6 @@
 namespace annulus {
 namespace {
 
-constexpr const char* kCopyAgain = "the file is damaged or incomplete: copy it again";
-
 constexpr H5Z_filter_t kLz4Filter = 32004;
 constexpr H5Z_filter_t kBitshuffleFilter = 32008;
 constexpr unsigned kNoCompression = 0;

@@ -12,7 +12,7 @@ namespace annulus {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-constexpr const char* kCopyAgain = "the file is damaged or incomplete: save it again";
+constexpr const char* kSaveAgain = "the file is damaged or incomplete: save it again";
 constexpr const char* kSaveInOrder = "save numpy.ascontiguousarray(array) instead";
 
 // The text after 'key': in the dictionary that is the header.
@@ -24,7 +24,7 @@ std::string_view value_of(const std::string& where, std::string_view header, std
     const std::string_view rest = trim(header.substr(at + quoted.size()));
     if (rest.starts_with(':')) return trim(rest.substr(1));
   }
-  throw input_error(where, fmt::format("the NPY header has no '{}'", key), kCopyAgain);
+  throw input_error(where, fmt::format("the NPY header has no '{}'", key), kSaveAgain);
 }
 
 struct ElementType {
@@ -56,13 +56,13 @@ std::vector<std::int64_t> parse_shape(const std::string& where, std::string_view
   const auto end = text.find(')');
   std::vector<std::int64_t> shape;
   if (!text.starts_with('(') || end == std::string_view::npos) {
-    throw input_error(where, "the NPY header has no shape", kCopyAgain);
+    throw input_error(where, "the NPY header has no shape", kSaveAgain);
   }
   text = text.substr(1, end - 1);
   while (!trim(text).empty()) {
     const auto comma = text.find(',');
     const auto side = parse_integer(text.substr(0, comma));
-    if (!side || shape.size() == 8) throw input_error(where, "the NPY header has no valid shape", kCopyAgain);
+    if (!side || shape.size() == 8) throw input_error(where, "the NPY header has no valid shape", kSaveAgain);
     shape.push_back(*side);
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
   }
@@ -108,7 +108,7 @@ class NpySource : public FrameSource {
     const std::string_view order = value_of(path, header, "fortran_order");
     fortran_order_ = order.starts_with("True");
     if (!fortran_order_ && !order.starts_with("False")) {
-      throw input_error(path, "the NPY header has no valid fortran_order", kCopyAgain);
+      throw input_error(path, "the NPY header has no valid fortran_order", kSaveAgain);
     }
     const auto shape = parse_shape(path, value_of(path, header, "shape"));
     if (shape.size() != 2 && shape.size() != 3) {
@@ -131,7 +131,7 @@ class NpySource : public FrameSource {
           path,
           fmt::format("{} frames of {} {} take {} bytes each; the file has {} bytes of data", frames,
                       to_string(info_.shape), name_of(info_.type), frame_bytes_, present),
-          kCopyAgain);
+          kSaveAgain);
     }
     info_.frames = static_cast<std::uint64_t>(frames);
   }

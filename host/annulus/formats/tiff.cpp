@@ -16,8 +16,6 @@
 namespace annulus {
 namespace {
 
-constexpr const char* kCopyAgain = "the file is damaged or incomplete: copy it again";
-
 // What libtiff sees: a file with a position, and a place for its complaints.
 struct Client {
   const InputFile& file;

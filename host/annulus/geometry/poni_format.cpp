@@ -70,7 +70,7 @@ std::optional<Description> describe_by_name(const Detector& detector) {
   return std::nullopt;
 }
 
-Description describe(const Detector& detector) {
+Description description_of(const Detector& detector) {
   if (std::optional<Description> named = describe_by_name(detector)) return *named;
   if (detector.grid != ModuleGrid{} || detector.round) {
     throw Error(ErrorKind::kGeometry, detector.name,
@@ -86,7 +86,7 @@ Description describe(const Detector& detector) {
 std::string format_poni(const Geometry& geometry, PoniVersion version) {
   const bool oriented = version == PoniVersion::k2_1;
   check_numbers(geometry);
-  const Description detector = describe(geometry.detector);
+  const Description detector = description_of(geometry.detector);
   std::string text = fmt::format(
       "# Written by Annulus. Lengths in metres, angles in radians; 1 is the slow axis, 2 the fast axis.\n"
       "poni_version: {}\n"

@@ -19,7 +19,6 @@ namespace {
 constexpr std::uint32_t kSmallest = 160;
 constexpr std::uint32_t kLargest = 16384;
 constexpr double kDotsPerInch = 72;  // so that a point is a pixel in both drivers
-constexpr Colour kInk{38, 38, 38};
 constexpr PLINT kBackground = 0;
 constexpr PLINT kPen = 1;  // the one entry of PLplot's colour table that is changed for every stroke
 

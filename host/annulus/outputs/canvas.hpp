@@ -18,6 +18,7 @@ struct Colour {
   int green;
   int blue;
 };
+inline constexpr Colour kInk{38, 38, 38};
 
 // A part of the picture in pixels from its lower left corner, and the data that it shows.
 struct Panel {

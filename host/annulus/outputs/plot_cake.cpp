@@ -16,7 +16,7 @@ struct Cake {
   std::vector<double> values;
 };
 
-[[noreturn]] void nothing_to_draw(const std::string& what) {
+[[noreturn]] void no_cake_to_draw(const std::string& what) {
   throw Error(ErrorKind::kInput, "the cakes", what, "choose another frame");
 }
 
@@ -26,7 +26,7 @@ Cake one_cake(const PatternFile& file, std::uint64_t row) {
                 fmt::format("choose from 0 to {}", file.frames() - 1));
   }
   const FrameRecord record = file.read_records(row, 1).front();
-  if (record.bad) nothing_to_draw(fmt::format("frame {} is bad: {}", row, record.fault));
+  if (record.bad) no_cake_to_draw(fmt::format("frame {} is bad: {}", row, record.fault));
   Cake cake{record.source, std::vector<double>(file.bins())};
   if (record.frame_in_source > 0) cake.name += fmt::format(", frame {}", record.frame_in_source);
   file.read_intensities(row, 1, cake.values);
@@ -48,7 +48,7 @@ Cake mean_cake(const PatternFile& file) {
       ++counts[bin];
     }
   }
-  if (good == 0) nothing_to_draw("there is no good frame");
+  if (good == 0) no_cake_to_draw("there is no good frame");
   for (std::size_t bin = 0; bin < sums.size(); ++bin) {
     sums[bin] = counts[bin] == 0 ? std::numeric_limits<double>::quiet_NaN() : sums[bin] / counts[bin];
   }
@@ -56,7 +56,7 @@ Cake mean_cake(const PatternFile& file) {
 }
 
 Cake chosen_cake(const PatternFile& file, const std::vector<std::uint64_t>& rows) {
-  if (file.frames() == 0) nothing_to_draw("the file has no frames yet");
+  if (file.frames() == 0) no_cake_to_draw("the file has no frames yet");
   if (rows.size() > 1) {
     throw Error(ErrorKind::kUsage, "--frame", fmt::format("{} cakes do not fit one picture", rows.size()),
                 "draw them one by one");

@@ -13,7 +13,6 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr Colour kBlue{31, 119, 180};
-constexpr Colour kInk{38, 38, 38};
 constexpr std::size_t kMostLegendLines = 12;
 
 struct Curve {
@@ -23,7 +22,7 @@ struct Curve {
   Colour colour = kBlue;
 };
 
-[[noreturn]] void nothing_to_draw(const std::string& what) {
+[[noreturn]] void no_pattern_to_draw(const std::string& what) {
   throw Error(ErrorKind::kInput, "the patterns", what, "choose other frames, or another range");
 }
 
@@ -51,7 +50,7 @@ Curve mean_of(const StoredPatterns& patterns) {
       if (!patterns.errors.empty()) variance[bin] += patterns.error(frame)[bin] * patterns.error(frame)[bin];
     }
   }
-  if (good == 0) nothing_to_draw("there is no good frame");
+  if (good == 0) no_pattern_to_draw("there is no good frame");
   if (!patterns.errors.empty()) mean.errors.resize(bins);
   for (std::size_t bin = 0; bin < bins; ++bin) {
     const double count = counts[bin] == 0 ? kNothing : static_cast<double>(counts[bin]);
@@ -63,7 +62,7 @@ Curve mean_of(const StoredPatterns& patterns) {
 }
 
 std::vector<Curve> curves_of(const StoredPatterns& patterns, const std::vector<std::uint64_t>& rows) {
-  if (patterns.frames.empty()) nothing_to_draw("the file has no frames yet");
+  if (patterns.frames.empty()) no_pattern_to_draw("the file has no frames yet");
   if (rows.empty() && patterns.frames.size() > 1) return {mean_of(patterns)};
   std::vector<Curve> curves;
   for (const std::uint64_t row : rows.empty() ? std::vector{patterns.first} : rows) {
@@ -74,7 +73,7 @@ std::vector<Curve> curves_of(const StoredPatterns& patterns, const std::vector<s
           fmt::format("choose from {} to {}", patterns.first, patterns.first + patterns.frames.size() - 1));
     }
     const FrameRecord& record = patterns.frames[frame];
-    if (record.bad) nothing_to_draw(fmt::format("frame {} is bad: {}", row, record.fault));
+    if (record.bad) no_pattern_to_draw(fmt::format("frame {} is bad: {}", row, record.fault));
     Curve curve;
     curve.name = name_of(record);
     curve.values.assign(patterns.intensity(frame).begin(), patterns.intensity(frame).end());
@@ -122,8 +121,8 @@ Range value_range(const std::vector<Curve>& curves, const std::vector<double>& a
     }
   }
   if (low > high) {
-    nothing_to_draw(scale == PlotScale::kLog ? "no value in the range is positive"
-                                             : "no bin in the range has a value");
+    no_pattern_to_draw(scale == PlotScale::kLog ? "no value in the range is positive"
+                                                : "no bin in the range has a value");
   }
   if (low == high)
     return {low - std::max(0.5, std::abs(low) * 0.1), high + std::max(0.5, std::abs(high) * 0.1)};

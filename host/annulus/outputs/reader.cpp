@@ -21,8 +21,8 @@ constexpr std::size_t kStatusBlock = std::size_t{1} << 20;
 
 constexpr const char* kNotOurs = "is not an output of annulus";
 
-[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& what,
-                         const std::string& cure = {}) {
+[[noreturn]] void refuse_to_read(const std::filesystem::path& path, const std::string& what,
+                                 const std::string& cure = {}) {
   throw Error(ErrorKind::kInput, path.string(), what, cure);
 }
 
@@ -77,13 +77,14 @@ std::string label_of(const OutputHeader& header) {
 PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
   const Hdf5Session scope;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) refuse(path, "does not exist or is not a file");
+  if (!std::filesystem::is_regular_file(path, error)) refuse_to_read(path, "does not exist or is not a file");
   file_ = open_for_reading(path);
   if (!file_) {
-    refuse(path, "cannot be opened: " + hdf5_reason(), "if it was created only now, try again in a moment");
+    refuse_to_read(path, "cannot be opened: " + hdf5_reason(),
+                   "if it was created only now, try again in a moment");
   }
   try {
-    if (!is_output(file_.get())) refuse(path, kNotOurs);
+    if (!is_output(file_.get())) refuse_to_read(path, kNotOurs);
     // The number of frames first: what is stored then is complete, however much is added meanwhile.
     count_frames();
     read_header();
@@ -101,11 +102,11 @@ PatternFile::~PatternFile() {
 void PatternFile::count_frames() {
   const Hdf5Handle status(H5Dopen2(file_.get(), layout::kStatus, H5P_DEFAULT), H5Dclose);
   const Hdf5Handle space(H5Dget_space(status.get()), H5Sclose);
-  if (!status || H5Sget_simple_extent_ndims(space.get()) != 1) refuse(path_, kNotOurs);
+  if (!status || H5Sget_simple_extent_ndims(space.get()) != 1) refuse_to_read(path_, kNotOurs);
   const auto length = static_cast<std::uint64_t>(H5Sget_simple_extent_npoints(space.get()));
   // Every stored status takes a byte, so a longer claim is not true.
   if (length > kMostFrames || length > H5Dget_storage_size(status.get())) {
-    refuse(path_, "is corrupt: the list of frames is incomplete");
+    refuse_to_read(path_, "is corrupt: the list of frames is incomplete");
   }
   std::vector<std::uint8_t> block;
   const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
@@ -143,24 +144,26 @@ void PatternFile::read_header() {
   header_.azimuth_axis = numbers(layout::kAzimuthalAxis);
   header_.azimuth_edges = numbers(layout::kAzimuthalEdges);
   header_.has_errors = has_object(file, layout::kErrors);
-  if (header_.axis.empty()) refuse(path_, "is corrupt: it has no radial axis");
+  if (header_.axis.empty()) refuse_to_read(path_, "is corrupt: it has no radial axis");
   const bool cake = read_text(file, layout::kDefinitionField) == layout::kCakeDefinition;
-  if (cake != header_.is_cake()) refuse(path_, "is corrupt: its azimuthal axis does not fit its definition");
+  if (cake != header_.is_cake())
+    refuse_to_read(path_, "is corrupt: its azimuthal axis does not fit its definition");
   if (header_.azimuth_axis.size() > kMostBins / header_.axis.size()) {
-    refuse(path_, fmt::format("is corrupt: {} x {} bins are too many", header_.axis.size(),
-                              header_.azimuth_axis.size()));
+    refuse_to_read(path_, fmt::format("is corrupt: {} x {} bins are too many", header_.axis.size(),
+                                      header_.azimuth_axis.size()));
   }
 }
 
 void PatternFile::check_range(std::uint64_t first, std::uint64_t count) const {
   if (first <= frames_ && count <= frames_ - first) return;
-  refuse(path_, fmt::format("has {} frames, so frame {} cannot be read", frames_, std::max(first, frames_)),
-         frames_ == 0 ? "" : fmt::format("choose frames from 0 to {}", frames_ - 1));
+  refuse_to_read(path_,
+                 fmt::format("has {} frames, so frame {} cannot be read", frames_, std::max(first, frames_)),
+                 frames_ == 0 ? "" : fmt::format("choose frames from 0 to {}", frames_ - 1));
 }
 
 void PatternFile::check_read(ReadRows result, const char* path) const {
   if (result == ReadRows::kOtherShape) {
-    refuse(path_, fmt::format("is corrupt: {} does not have the shape of the rest", path));
+    refuse_to_read(path_, fmt::format("is corrupt: {} does not have the shape of the rest", path));
   }
   if (result == ReadRows::kFailed) {
     throw_hdf5(ErrorKind::kInput, file_.get(), fmt::format("cannot read {}", path));
@@ -182,15 +185,15 @@ void PatternFile::read_column(const char* path, std::uint64_t first, std::uint64
 void PatternFile::read_intensities(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
   const Hdf5Session scope;
   check_range(first, count);
-  if (values.size() != count * bins()) refuse(path_, "rows do not fit where they shall go");
+  if (values.size() != count * bins()) refuse_to_read(path_, "rows do not fit where they shall go");
   read_bins(layout::kIntensity, first, count, values);
 }
 
 void PatternFile::read_errors(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
   const Hdf5Session scope;
   check_range(first, count);
-  if (values.size() != count * bins()) refuse(path_, "rows do not fit where they shall go");
-  if (!header_.has_errors) refuse(path_, "has no errors", "integrate with --error-model poisson");
+  if (values.size() != count * bins()) refuse_to_read(path_, "rows do not fit where they shall go");
+  if (!header_.has_errors) refuse_to_read(path_, "has no errors", "integrate with --error-model poisson");
   read_bins(layout::kErrors, first, count, values);
 }
 
@@ -214,7 +217,7 @@ std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uin
     const std::size_t length = H5Tget_size(stored.get());
     if (H5Tget_class(stored.get()) != H5T_STRING || H5Tis_variable_str(stored.get()) != 0 || length == 0 ||
         length > kLongestField) {
-      refuse(path_, fmt::format("is corrupt: {} is not text of fixed length", path));
+      refuse_to_read(path_, fmt::format("is corrupt: {} is not text of fixed length", path));
     }
     std::vector<char> buffer(count * length);
     read_column(path, first, count, stored.get(), buffer.data());
@@ -234,8 +237,8 @@ std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uin
 StoredPatterns PatternFile::read(std::uint64_t first, std::uint64_t count) const {
   check_range(first, count);
   if (count > kMostBytesAtOnce / (bins() * sizeof(double))) {
-    refuse(path_, fmt::format("{} patterns of {} bins are too many to hold at once", count, bins()),
-           "select fewer frames");
+    refuse_to_read(path_, fmt::format("{} patterns of {} bins are too many to hold at once", count, bins()),
+                   "select fewer frames");
   }
   StoredPatterns patterns;
   patterns.header = header_;

@@ -8,8 +8,6 @@ namespace {
 using kernels::Codes;
 using kernels::Values;
 
-constexpr int64_t kLimit = int64_t{1} << 33;
-
 template <typename S>
 class AddDifferences : public ::testing::Test {};
 TYPED_TEST_SUITE(AddDifferences, WordShapes, ShapeNames);

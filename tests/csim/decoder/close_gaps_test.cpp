@@ -25,7 +25,7 @@ template <int kWidth>
 void expect_all_closed() {
   for (uint32_t chosen = 0; chosen < uint32_t{1} << kWidth; ++chosen) {
     expect_closed<kWidth>(chosen);
-    if (testing::Test::HasFatalFailure()) return;
+    if (::testing::Test::HasFatalFailure()) return;
   }
 }
 

@@ -95,7 +95,7 @@ TEST(AcceptCodes, JudgesEveryWordOf8AsOneCodeAfterTheOther) {
             word.count = static_cast<uint8_t>(last ? std::bit_width(starts | cut) : 8);
             word.last = last;
             expect_judged(word, left);
-            ASSERT_FALSE(testing::Test::HasFatalFailure())
+            ASSERT_FALSE(::testing::Test::HasFatalFailure())
                 << "starts " << starts << ", cut " << cut << ", out of range " << outside << ", left "
                 << left;
           }

@@ -11,8 +11,6 @@ using kernels::Code;
 using kernels::Codes;
 using kernels::Window;
 
-constexpr int64_t kLimit = int64_t{1} << 33;  // of a difference, as Codes says
-
 Code decode_alone(const Bytes& bytes) {
   uint8_t padded[kernels::kLongestCode] = {};
   std::copy(bytes.begin(), bytes.end(), padded);

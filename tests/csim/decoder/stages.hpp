@@ -15,6 +15,8 @@
 
 namespace decoder_test {
 
+constexpr int64_t kLimit = int64_t{1} << 33;  // of a difference, as Codes says
+
 // Bytes a clock and pixels a vector, for which the stages are compiled.
 template <int kBytesOf, int kLanesOf>
 struct Shape {

@@ -17,8 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Codec kBlockCodecs[] = {Codec::kBitshuffleLz4, Codec::kBitshuffleZstd, Codec::kLz4};
-
 // Memory of exactly these bytes, so that AddressSanitizer sees one read too many.
 struct Tight {
   explicit Tight(std::span<const std::byte> from) : size(from.size()), bytes(new std::byte[from.size()]) {

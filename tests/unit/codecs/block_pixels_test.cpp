@@ -10,7 +10,6 @@
 namespace annulus::testing {
 namespace {
 
-constexpr Codec kBlockCodecs[] = {Codec::kBitshuffleLz4, Codec::kBitshuffleZstd, Codec::kLz4};
 constexpr PixelType kTypes[] = {PixelType::kU8, PixelType::kU16, PixelType::kU32,
                                 PixelType::kI8, PixelType::kI16, PixelType::kI32};
 

@@ -10,8 +10,8 @@
 namespace annulus {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Frame frame_of(Codec codec, PixelType type, Shape shape, std::vector<unsigned char> data) {
   Frame frame;

@@ -11,6 +11,8 @@
 
 namespace annulus::testing {
 
+inline constexpr Codec kBlockCodecs[] = {Codec::kBitshuffleLz4, Codec::kBitshuffleZstd, Codec::kLz4};
+
 inline std::vector<std::byte> naive_shuffle(std::span<const std::byte> elements, std::size_t element_size) {
   const std::size_t count = elements.size() / element_size;
   std::vector<std::byte> planes(elements.size());

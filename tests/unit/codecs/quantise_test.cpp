@@ -14,8 +14,8 @@
 namespace annulus {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr std::int32_t kInvalid = INT32_MAX;
 

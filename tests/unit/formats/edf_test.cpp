@@ -5,10 +5,10 @@
 namespace annulus {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
 
 using EdfTest = FormatsTest;
 
@@ -68,7 +68,7 @@ TEST_F(EdfTest, ReadsRowsColumnsAndHeader) {
   EXPECT_EQ(source->info().shape, (Shape{2, 3}));
   EXPECT_EQ(source->info().wavelength, 1e-10);
   EXPECT_THAT(source->info().header, Contains(Pair("title", "a b = c")));
-  EXPECT_THAT(pixels_of<std::int32_t>(source->read(0)), testing::ElementsAreArray(pixels));
+  EXPECT_THAT(pixels_of<std::int32_t>(source->read(0)), ::testing::ElementsAreArray(pixels));
 }
 
 TEST_F(EdfTest, TurnsBigEndianRound) {

@@ -14,10 +14,10 @@
 namespace annulus {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::ElementsAreArray;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
 
 constexpr H5Z_filter_t kBitshuffle = 32008;
 constexpr H5Z_filter_t kLz4 = 32004;

@@ -11,10 +11,10 @@
 namespace annulus {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::ElementsAreArray;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
 
 TEST_F(Hdf5Test, ReadsAnImageAndAStackByPath) {
   group("/g");
@@ -214,11 +214,11 @@ TEST_F(Hdf5Test, NamesTheFilterThatIsMissingAndItsPackage) {
 TEST_F(Hdf5Test, RefusesDamagedFilesWithoutPrinting) {
   ints("/a", {20, 20}, {20, 20}, 6);
   const std::string good = slurp(close());
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   for (const std::size_t size : {good.size() - 1, good.size() / 2, std::size_t{700}, std::size_t{60}}) {
     EXPECT_THAT(open_fault(write("cut.h5", good.substr(0, size))), HasSubstr("HDF5 says"));
   }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 // The library would take what lies behind a short chunk for pixels.
@@ -240,7 +240,7 @@ TEST_F(Hdf5Test, RefusesChunksThatUnpackToAnotherSize) {
   put("/short", 396);
   put("/long", 404);
   const auto& name = close();
-  EXPECT_THAT(read_image(name + "::/right").pixels, testing::Each(0x01010101));
+  EXPECT_THAT(read_image(name + "::/right").pixels, ::testing::Each(0x01010101));
   EXPECT_THAT(open_fault(name + "::/short"),
               HasSubstr("frame 0 is damaged: a chunk unpacks to 396 bytes, not 400"));
   EXPECT_THAT(open_fault(name + "::/long"), HasSubstr("unpacks to 404 bytes, not 400"));

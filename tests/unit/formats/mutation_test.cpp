@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <tiffio.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <chrono>
 #include <cstdio>
@@ -131,20 +130,6 @@ std::vector<std::int32_t> some_pixels(std::size_t count) {
   return pixels;
 }
 
-std::string gzipped(const std::string& text) {
-  std::string packed(compressBound(text.size()) + 32, '\0');
-  z_stream stream{};
-  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
-
 TEST_F(MutationTest, CbfGivesAnImageOrAnError) {
   CbfMetadata metadata;
   metadata.detector = "X";
@@ -244,11 +229,11 @@ TEST_F(MutationTest, Hdf5ChunksGiveAnImageOrAnError) {
     H5Fclose(file);
 
     const std::string original = slurp(path("a"));
-    keep_on_disk();                      // the library wants a path in a file system
-    testing::internal::CaptureStdout();  // the LZ4 plugin prints its complaints
+    keep_on_disk();                        // the library wants a path in a file system
+    ::testing::internal::CaptureStdout();  // the LZ4 plugin prints its complaints
     if (std::getenv("ANNULUS_FUZZ_SECONDS") != nullptr) {
       run(original, original.size(), 0);
-      testing::internal::GetCapturedStdout();
+      ::testing::internal::GetCapturedStdout();
       continue;
     }
     run_mutations(
@@ -262,7 +247,7 @@ TEST_F(MutationTest, Hdf5ChunksGiveAnImageOrAnError) {
           return text;
         },
         3000);
-    testing::internal::GetCapturedStdout();
+    ::testing::internal::GetCapturedStdout();
   }
 }
 

@@ -5,8 +5,8 @@
 namespace annulus {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 using NpyTest = FormatsTest;
 

@@ -12,9 +12,9 @@
 namespace annulus {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class RealFilesTest : public testing::Test {
+class RealFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(shared_data() / "MANIFEST.tsv")) {
@@ -77,10 +77,10 @@ TEST_F(RealFilesTest, KeepTheirNamesFromDecidingTheFormat) {
 }
 
 TEST_F(RealFilesTest, AreRefusedWhenDamaged) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   EXPECT_THAT(open_fault((shared_data() / "xraylarch/Pilatus.damaged.tiff").string()),
               HasSubstr("strip 48 is not in the file"));
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(RealFilesTest, GiveSaturationAndWavelength) {

@@ -5,6 +5,7 @@
 #include <annulus/formats/frame_source.hpp>
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -18,7 +19,7 @@
 namespace annulus {
 
 // A folder of its own for each test.
-class FormatsTest : public testing::Test {
+class FormatsTest : public ::testing::Test {
  protected:
   FormatsTest() {
     std::string name = (std::filesystem::temp_directory_path() / "annulus_formats_XXXXXX").string();
@@ -81,6 +82,20 @@ inline std::string open_fault(const std::string& url, const OpenOptions& options
 inline std::filesystem::path shared_data() {
   const char* folder = std::getenv("ANNULUS_SHARED_DATA");
   return folder != nullptr && *folder != '\0' ? folder : ANNULUS_SHARED_DATA_DIR;
+}
+
+inline std::string gzipped(const std::string& text) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string packed(deflateBound(&stream, text.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
 }
 
 }  // namespace annulus

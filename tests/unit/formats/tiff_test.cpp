@@ -9,10 +9,10 @@
 namespace annulus {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
-using testing::ElementsAreArray;
-using testing::HasSubstr;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
 
 using TiffTest = FormatsTest;
 
@@ -195,7 +195,7 @@ TEST_F(TiffTest, RefusesWhatIsNoDetectorImage) {
 }
 
 TEST_F(TiffTest, RefusesDamagedFilesWithoutPrinting) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const std::string good = tiny_tiff();
   for (std::size_t size = 4; size < good.size(); ++size) {
     SCOPED_TRACE(size);
@@ -212,7 +212,7 @@ TEST_F(TiffTest, RefusesDamagedFilesWithoutPrinting) {
   open_fault(write("bad", tiny_tiff(put(10 + 4 * 12 + 8, 99))));  // strip beyond the end
   open_fault(write("bad", tiny_tiff(put(94, 8))));                // directories in a circle
   open_fault(write("bad", tiny_tiff(put(4, 0xfffffff0))));        // directory beyond the end
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(TiffTest, TakesNoMemoryForAClaim) {

@@ -9,10 +9,10 @@
 namespace annulus {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAreArray;
-using testing::HasSubstr;
-using testing::Pair;
+using ::testing::Contains;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::Pair;
 
 using WritersTest = FormatsTest;
 

@@ -10,8 +10,8 @@
 namespace annulus {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 struct Facts {
   const char* name;
@@ -25,7 +25,7 @@ void PrintTo(const Facts& facts, std::ostream* out) { *out << facts.name; }
 
 long masked_pixels(const Mask& mask) { return std::count(mask.pixels.begin(), mask.pixels.end(), 1); }
 
-std::string message_of(const std::string& name) {
+std::string detector_fault(const std::string& name) {
   try {
     find_detector(name);
   } catch (const Error& error) {
@@ -36,54 +36,54 @@ std::string message_of(const std::string& name) {
   return {};
 }
 
-class KnownDetector : public testing::TestWithParam<Facts> {};
+class KnownDetector : public ::testing::TestWithParam<Facts> {};
 
 // From pyFAI 0.21.3 (2026.05 for Pilatus900k, Pilatus4, Eiger2_250k, Lambda and Jungfrau):
 // detector.shape, .pixel1, .pixel2 and .calc_mask().sum().
 INSTANTIATE_TEST_SUITE_P(FromPyfai, KnownDetector,
-                         testing::Values(Facts{"Pilatus100k", {195, 487}, 172e-6, 172e-6, 0},
-                                         Facts{"Pilatus200k", {407, 487}, 172e-6, 172e-6, 8279},
-                                         Facts{"Pilatus300k", {619, 487}, 172e-6, 172e-6, 16558},
-                                         Facts{"Pilatus300kw", {195, 1475}, 172e-6, 172e-6, 2730},
-                                         Facts{"Pilatus900k", {619, 1475}, 172e-6, 172e-6, 58340},
-                                         Facts{"Pilatus1M", {1043, 981}, 172e-6, 172e-6, 73533},
-                                         Facts{"Pilatus2M", {1679, 1475}, 172e-6, 172e-6, 197365},
-                                         Facts{"Pilatus6M", {2527, 2463}, 172e-6, 172e-6, 526101},
-                                         Facts{"PilatusCdTe300k", {619, 487}, 172e-6, 172e-6, 18313},
-                                         Facts{"PilatusCdTe300kw", {195, 1475}, 172e-6, 172e-6, 4485},
-                                         Facts{"PilatusCdTe900kw", {195, 4439}, 172e-6, 172e-6, 16185},
-                                         Facts{"PilatusCdTe1M", {1043, 981}, 172e-6, 172e-6, 79383},
-                                         Facts{"PilatusCdTe2M", {1679, 1475}, 172e-6, 172e-6, 211405},
-                                         Facts{"Pilatus4_4M", {2180, 2073}, 150e-6, 150e-6, 333060},
-                                         Facts{"Pilatus4_CdTe_4M", {2180, 2073}, 150e-6, 150e-6, 341220},
-                                         Facts{"Eiger500k", {514, 1030}, 75e-6, 75e-6, 0},
-                                         Facts{"Eiger1M", {1065, 1030}, 75e-6, 75e-6, 38110},
-                                         Facts{"Eiger4M", {2167, 2070}, 75e-6, 75e-6, 250330},
-                                         Facts{"Eiger9M", {3269, 3110}, 75e-6, 75e-6, 637030},
-                                         Facts{"Eiger16M", {4371, 4150}, 75e-6, 75e-6, 1198210},
-                                         Facts{"Eiger2_250k", {512, 512}, 75e-6, 75e-6, 0},
-                                         Facts{"Eiger2_500k", {512, 1028}, 75e-6, 75e-6, 0},
-                                         Facts{"Eiger2_1M", {1062, 1028}, 75e-6, 75e-6, 39064},
-                                         Facts{"Eiger2_1MW", {512, 2068}, 75e-6, 75e-6, 6144},
-                                         Facts{"Eiger2_2MW", {512, 4148}, 75e-6, 75e-6, 18432},
-                                         Facts{"Eiger2_4M", {2162, 2068}, 75e-6, 75e-6, 260328},
-                                         Facts{"Eiger2_9M", {3262, 3108}, 75e-6, 75e-6, 664248},
-                                         Facts{"Eiger2_16M", {4362, 4148}, 75e-6, 75e-6, 1250824},
-                                         Facts{"Eiger2CdTe_500k", {512, 1028}, 75e-6, 75e-6, 1024},
-                                         Facts{"Eiger2CdTe_4M", {2162, 2068}, 75e-6, 75e-6, 268520},
-                                         Facts{"Eiger2CdTe_16M", {4362, 4148}, 75e-6, 75e-6, 1283592},
-                                         Facts{"Maxipix5x1", {256, 1296}, 55e-6, 55e-6, 4096},
-                                         Facts{"Lambda750k", {516, 1556}, 55e-6, 55e-6, 16464},
-                                         Facts{"Jungfrau4M", {2164, 2068}, 75e-6, 75e-6, 239792},
-                                         Facts{"Mar345", {3450, 3450}, 100e-6, 100e-6, 2554284},
-                                         Facts{"Rayonix133", {2048, 2048}, 64e-6, 64e-6, 900016},
-                                         Facts{"RayonixMx225", {3072, 3072}, 73.242e-6, 73.242e-6, 0},
-                                         Facts{"Perkin", {2048, 2048}, 200e-6, 200e-6, 0},
-                                         Facts{"Pixium", {955, 1240}, 308e-6, 308e-6, 0},
-                                         Facts{"ADSC_Q270", {4168, 4168}, 64.8e-6, 64.8e-6, 0},
-                                         Facts{"Apex2", {512, 512}, 120e-6, 120e-6, 0},
-                                         Facts{"Fairchild", {4096, 4096}, 15e-6, 15e-6, 0},
-                                         Facts{"Mythen", {1, 1280}, 8e-3, 50e-6, 0}),
+                         ::testing::Values(Facts{"Pilatus100k", {195, 487}, 172e-6, 172e-6, 0},
+                                           Facts{"Pilatus200k", {407, 487}, 172e-6, 172e-6, 8279},
+                                           Facts{"Pilatus300k", {619, 487}, 172e-6, 172e-6, 16558},
+                                           Facts{"Pilatus300kw", {195, 1475}, 172e-6, 172e-6, 2730},
+                                           Facts{"Pilatus900k", {619, 1475}, 172e-6, 172e-6, 58340},
+                                           Facts{"Pilatus1M", {1043, 981}, 172e-6, 172e-6, 73533},
+                                           Facts{"Pilatus2M", {1679, 1475}, 172e-6, 172e-6, 197365},
+                                           Facts{"Pilatus6M", {2527, 2463}, 172e-6, 172e-6, 526101},
+                                           Facts{"PilatusCdTe300k", {619, 487}, 172e-6, 172e-6, 18313},
+                                           Facts{"PilatusCdTe300kw", {195, 1475}, 172e-6, 172e-6, 4485},
+                                           Facts{"PilatusCdTe900kw", {195, 4439}, 172e-6, 172e-6, 16185},
+                                           Facts{"PilatusCdTe1M", {1043, 981}, 172e-6, 172e-6, 79383},
+                                           Facts{"PilatusCdTe2M", {1679, 1475}, 172e-6, 172e-6, 211405},
+                                           Facts{"Pilatus4_4M", {2180, 2073}, 150e-6, 150e-6, 333060},
+                                           Facts{"Pilatus4_CdTe_4M", {2180, 2073}, 150e-6, 150e-6, 341220},
+                                           Facts{"Eiger500k", {514, 1030}, 75e-6, 75e-6, 0},
+                                           Facts{"Eiger1M", {1065, 1030}, 75e-6, 75e-6, 38110},
+                                           Facts{"Eiger4M", {2167, 2070}, 75e-6, 75e-6, 250330},
+                                           Facts{"Eiger9M", {3269, 3110}, 75e-6, 75e-6, 637030},
+                                           Facts{"Eiger16M", {4371, 4150}, 75e-6, 75e-6, 1198210},
+                                           Facts{"Eiger2_250k", {512, 512}, 75e-6, 75e-6, 0},
+                                           Facts{"Eiger2_500k", {512, 1028}, 75e-6, 75e-6, 0},
+                                           Facts{"Eiger2_1M", {1062, 1028}, 75e-6, 75e-6, 39064},
+                                           Facts{"Eiger2_1MW", {512, 2068}, 75e-6, 75e-6, 6144},
+                                           Facts{"Eiger2_2MW", {512, 4148}, 75e-6, 75e-6, 18432},
+                                           Facts{"Eiger2_4M", {2162, 2068}, 75e-6, 75e-6, 260328},
+                                           Facts{"Eiger2_9M", {3262, 3108}, 75e-6, 75e-6, 664248},
+                                           Facts{"Eiger2_16M", {4362, 4148}, 75e-6, 75e-6, 1250824},
+                                           Facts{"Eiger2CdTe_500k", {512, 1028}, 75e-6, 75e-6, 1024},
+                                           Facts{"Eiger2CdTe_4M", {2162, 2068}, 75e-6, 75e-6, 268520},
+                                           Facts{"Eiger2CdTe_16M", {4362, 4148}, 75e-6, 75e-6, 1283592},
+                                           Facts{"Maxipix5x1", {256, 1296}, 55e-6, 55e-6, 4096},
+                                           Facts{"Lambda750k", {516, 1556}, 55e-6, 55e-6, 16464},
+                                           Facts{"Jungfrau4M", {2164, 2068}, 75e-6, 75e-6, 239792},
+                                           Facts{"Mar345", {3450, 3450}, 100e-6, 100e-6, 2554284},
+                                           Facts{"Rayonix133", {2048, 2048}, 64e-6, 64e-6, 900016},
+                                           Facts{"RayonixMx225", {3072, 3072}, 73.242e-6, 73.242e-6, 0},
+                                           Facts{"Perkin", {2048, 2048}, 200e-6, 200e-6, 0},
+                                           Facts{"Pixium", {955, 1240}, 308e-6, 308e-6, 0},
+                                           Facts{"ADSC_Q270", {4168, 4168}, 64.8e-6, 64.8e-6, 0},
+                                           Facts{"Apex2", {512, 512}, 120e-6, 120e-6, 0},
+                                           Facts{"Fairchild", {4096, 4096}, 15e-6, 15e-6, 0},
+                                           Facts{"Mythen", {1, 1280}, 8e-3, 50e-6, 0}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(KnownDetector, HasPyfaisShapePixelsAndGaps) {
@@ -161,22 +161,22 @@ TEST(FindDetector, IgnoresCaseBlanksUnderscoresAndHyphens) {
 }
 
 TEST(FindDetector, SuggestsTheNearestNamesAndTheGenericDetector) {
-  EXPECT_THAT(message_of("Pilatus2N"),
+  EXPECT_THAT(detector_fault("Pilatus2N"),
               AllOf(HasSubstr("'Pilatus2N'"), HasSubstr("Pilatus2M"), HasSubstr("`Detector`")));
-  EXPECT_THAT(message_of("Eigr16M"), HasSubstr("Eiger16M"));
+  EXPECT_THAT(detector_fault("Eigr16M"), HasSubstr("Eiger16M"));
 }
 
 TEST(FindDetector, SaysWhyADetectorIsNotSupported) {
-  EXPECT_THAT(message_of("Aarhus"), HasSubstr("not flat"));
-  EXPECT_THAT(message_of("Xpad_flat"), HasSubstr("regular"));
-  EXPECT_THAT(message_of("Pixirad-1"), HasSubstr("regular"));
-  EXPECT_THAT(message_of("Jungfrau 500k"), HasSubstr("regular"));
-  EXPECT_THAT(message_of(" "), HasSubstr("empty"));
+  EXPECT_THAT(detector_fault("Aarhus"), HasSubstr("not flat"));
+  EXPECT_THAT(detector_fault("Xpad_flat"), HasSubstr("regular"));
+  EXPECT_THAT(detector_fault("Pixirad-1"), HasSubstr("regular"));
+  EXPECT_THAT(detector_fault("Jungfrau 500k"), HasSubstr("regular"));
+  EXPECT_THAT(detector_fault(" "), HasSubstr("empty"));
 }
 
 TEST(FindDetector, ShowsWhateverBytesTheNameHas) {
-  EXPECT_THAT(message_of("\xff\n"), HasSubstr("'\\xff\\x0a'"));
-  EXPECT_LT(message_of(std::string(1'000'000, 'x')).size(), 400u);
+  EXPECT_THAT(detector_fault("\xff\n"), HasSubstr("'\\xff\\x0a'"));
+  EXPECT_LT(detector_fault(std::string(1'000'000, 'x')).size(), 400u);
 }
 
 TEST(DetectorCatalogue, HasNoNameTwice) {

@@ -99,7 +99,7 @@ TEST(FormatPoni, RefusesWhatNoFileCanHold) {
 
 TEST(WritePoni, WritesAFileThatReadsBack) {
   const std::filesystem::path path =
-      std::filesystem::path(testing::TempDir()) / "annulus_write_poni_test.poni";
+      std::filesystem::path(::testing::TempDir()) / "annulus_write_poni_test.poni";
   const Geometry geometry = some_geometry(find_detector("Pilatus1M"));
   write_poni(path, geometry);
   expect_same_place(read_poni(path), geometry);
@@ -112,7 +112,7 @@ TEST(WritePoni, SaysWhenTheFileCannotBeWritten) {
     FAIL() << "written";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kOutput);
-    EXPECT_THAT(error.what(), testing::HasSubstr("no such folder/x.poni"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("no such folder/x.poni"));
   }
 }
 

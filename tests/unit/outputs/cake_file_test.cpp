@@ -8,14 +8,15 @@
 
 #include <gmock/gmock.h>
 
+#include "message_of.hpp"
 #include "samples.hpp"
 
 namespace annulus {
 namespace {
 
 using samples::Folder;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // The bins of samples::make_plan, as lines of `radial`.
 std::shared_ptr<Plan> make_cake(std::uint32_t azimuthal, std::uint32_t radial, bool with_dark = false) {
@@ -37,15 +38,6 @@ void write_cakes(const std::filesystem::path& path, const std::shared_ptr<Plan>&
   const auto sink = open_nexus(path, plan, samples::make_run(), if_exists);
   sink->append(samples::make_frames(*plan, first, count));
   sink->close();
-}
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 std::vector<hsize_t> shape_of(const std::filesystem::path& path, const char* name) {
@@ -122,14 +114,16 @@ TEST(CakeFile, GoesOnWhereItEndedButOnlyWithTheSameBins) {
   write_cakes(folder / "a.nxs", plan, 0, 3, IfExists::kAppend);
   EXPECT_EQ(PatternFile(folder / "a.nxs").frames(), 7u);
   const auto append = [&](const std::shared_ptr<Plan>& other) {
-    return message_of([&] { write_cakes(folder / "a.nxs", other, 0, 1, IfExists::kAppend); });
+    return message_of(ErrorKind::kOutput,
+                      [&] { write_cakes(folder / "a.nxs", other, 0, 1, IfExists::kAppend); });
   };
   EXPECT_THAT(append(samples::make_plan(30)), HasSubstr("has cakes, this run makes patterns"));
   EXPECT_THAT(append(make_cake(6, 5)), HasSubstr("6 bins, this run makes 5"));
   EXPECT_THAT(append(make_cake(4, 6)), HasSubstr("5 azimuthal bins, this run makes 4"));
   write_cakes(folder / "b.nxs", samples::make_plan(6), 0, 1);
-  EXPECT_THAT(message_of([&] { write_cakes(folder / "b.nxs", plan, 0, 1, IfExists::kAppend); }),
-              HasSubstr("has patterns, this run makes cakes"));
+  EXPECT_THAT(
+      message_of(ErrorKind::kOutput, [&] { write_cakes(folder / "b.nxs", plan, 0, 1, IfExists::kAppend); }),
+      HasSubstr("has patterns, this run makes cakes"));
 }
 
 TEST(CakeFile, ChunksOfHugeCakesAreDividedByAzimuth) {
@@ -144,10 +138,11 @@ TEST(CakeFile, ChunksOfHugeCakesAreDividedByAzimuth) {
 
 TEST(CakeFile, TextHoldsNoCake) {
   const Folder folder;
-  EXPECT_THAT(message_of([&] {
-                open_xy(folder / "a.xy", make_cake(2, 3), samples::make_run(), IfExists::kRefuse, true);
-              }),
-              HasSubstr("no cake"));
+  EXPECT_THAT(
+      message_of(
+          ErrorKind::kOutput,
+          [&] { open_xy(folder / "a.xy", make_cake(2, 3), samples::make_run(), IfExists::kRefuse, true); }),
+      HasSubstr("no cake"));
 }
 
 TEST(CakePlot, DrawsOneFrameOrTheMeanInEveryScaleAndFormat) {
@@ -178,7 +173,7 @@ TEST(CakePlot, RefusesWhatItCannotDraw) {
   const auto draw = [&](auto change) {
     PlotOptions options;
     change(options);
-    return message_of([&] { plot_cake(file, options, folder / "a.png"); });
+    return message_of(ErrorKind::kInput, [&] { plot_cake(file, options, folder / "a.png"); });
   };
   EXPECT_THAT(draw([](auto& o) { o.frames = {1, 2}; }), HasSubstr("do not fit one picture"));
   EXPECT_THAT(draw([](auto& o) { o.frames = {8}; }), HasSubstr("there is no frame 8"));

@@ -16,7 +16,7 @@ namespace annulus {
 namespace {
 
 using samples::Folder;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::uint32_t kBins = 64;
 constexpr std::uint64_t kFrames = 80;
@@ -77,7 +77,7 @@ TEST(NexusFaults, WhicheverWriteFailsFlushedFramesAreReadable) {
     if (!complete && outcome.message.find("stored and readable") != std::string::npos) {
       EXPECT_THAT(outcome.message, HasSubstr("; " + std::to_string(stored) + " frames are stored"));
     }
-    if (testing::Test::HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
     std::filesystem::remove(path);
   }
 }
@@ -223,7 +223,7 @@ TEST(NexusFaults, ARepairThatIsItselfInterruptedCanBeRepeated) {
     }
     EXPECT_EQ(repair_nexus(copy, std::make_shared<WriteFault>()), 40u) << "write " << write;
     EXPECT_EQ(samples::check_frames(copy, *plan), 40u) << "write " << write;
-    if (testing::Test::HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "message_of.hpp"
 #include "samples.hpp"
 
 namespace annulus {
@@ -10,20 +11,9 @@ namespace {
 
 using samples::Extent;
 using samples::Folder;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kSums = "/entry/reduction/accumulators/";
-
-std::string message_of(const std::function<void()>& act, ErrorKind kind = ErrorKind::kOutput) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
 
 void write_frames(const std::filesystem::path& path, const std::shared_ptr<Plan>& plan, std::uint64_t first,
                   std::uint64_t count, IfExists if_exists = IfExists::kRefuse,
@@ -171,7 +161,7 @@ TEST(NexusSink, RefusesAnExistingFileAndLeavesIt) {
   const auto plan = samples::make_plan();
   write_frames(folder / "a.nxs", plan, 0, 3);
   const std::string before = samples::read_file(folder / "a.nxs");
-  EXPECT_THAT(message_of([&] { write_frames(folder / "a.nxs", plan, 0, 1); }),
+  EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { write_frames(folder / "a.nxs", plan, 0, 1); }),
               HasSubstr("use --overwrite or --append"));
   EXPECT_EQ(samples::read_file(folder / "a.nxs"), before);
 }
@@ -187,7 +177,8 @@ TEST(NexusSink, OverwriteAndAppendNeverTouchAFileThatIsNotOurs) {
   const Folder folder;
   std::ofstream(folder / "thesis.nxs") << "not an HDF5 file";
   for (const IfExists how : {IfExists::kOverwrite, IfExists::kAppend}) {
-    EXPECT_THAT(message_of([&] { write_frames(folder / "thesis.nxs", samples::make_plan(), 0, 1, how); }),
+    EXPECT_THAT(message_of(ErrorKind::kOutput,
+                           [&] { write_frames(folder / "thesis.nxs", samples::make_plan(), 0, 1, how); }),
                 HasSubstr("is not an output of annulus"));
     EXPECT_EQ(samples::read_file(folder / "thesis.nxs"), "not an HDF5 file");
   }
@@ -216,24 +207,29 @@ TEST(NexusSink, AppendSaysWhatDiffers) {
   const std::string before = samples::read_file(folder / "a.nxs");
   const auto other = samples::make_plan();
   other->hash = std::string(64, 'f');
-  EXPECT_THAT(message_of([&] { write_frames(folder / "a.nxs", other, 0, 1, IfExists::kAppend); }),
-              HasSubstr("was made with another plan"));
   EXPECT_THAT(
-      message_of([&] { write_frames(folder / "a.nxs", samples::make_plan(7), 0, 1, IfExists::kAppend); }),
+      message_of(ErrorKind::kOutput, [&] { write_frames(folder / "a.nxs", other, 0, 1, IfExists::kAppend); }),
+      HasSubstr("was made with another plan"));
+  EXPECT_THAT(
+      message_of(ErrorKind::kOutput,
+                 [&] { write_frames(folder / "a.nxs", samples::make_plan(7), 0, 1, IfExists::kAppend); }),
       HasSubstr("has patterns of 6 bins, this run makes 7"));
   const hid_t file = H5Fcreate((folder / "foreign.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   H5Fclose(file);
-  EXPECT_THAT(message_of([&] { write_frames(folder / "foreign.h5", plan, 0, 1, IfExists::kAppend); }),
+  EXPECT_THAT(message_of(ErrorKind::kOutput,
+                         [&] { write_frames(folder / "foreign.h5", plan, 0, 1, IfExists::kAppend); }),
               HasSubstr("is not an output of annulus"));
   EXPECT_EQ(samples::read_file(folder / "a.nxs"), before);
 }
 
 TEST(NexusSink, NamesTheFolderThatDoesNotExist) {
   const Folder folder;
-  EXPECT_THAT(message_of([&] { write_frames(folder / "no/such/a.nxs", samples::make_plan(), 0, 1); }),
+  EXPECT_THAT(message_of(ErrorKind::kOutput,
+                         [&] { write_frames(folder / "no/such/a.nxs", samples::make_plan(), 0, 1); }),
               HasSubstr("no/such does not exist"));
-  EXPECT_THAT(message_of([&] { write_frames(folder.path(), samples::make_plan(), 0, 1); }),
-              HasSubstr("is a folder"));
+  EXPECT_THAT(
+      message_of(ErrorKind::kOutput, [&] { write_frames(folder.path(), samples::make_plan(), 0, 1); }),
+      HasSubstr("is a folder"));
 }
 
 TEST(NexusSink, SourceNamesGrowWithTheLongestAndLoseTheirHeadBeyond) {
@@ -261,10 +257,12 @@ TEST(NexusSink, AFrameOfAnotherPlanIsRefusedAndHarmsNothing) {
   sink->append(samples::make_frames(*plan, 0, 2));
   auto wrong = samples::make_frames(*plan, 2, 1);
   wrong[0].pattern.intensity.pop_back();
-  EXPECT_THAT(message_of([&] { sink->append(wrong); }), HasSubstr("does not have the 6 bins"));
+  EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { sink->append(wrong); }),
+              HasSubstr("does not have the 6 bins"));
   auto torn = samples::make_frames(*plan, 2, 1);
   torn[0].fault = "bad, and yet with numbers";
-  EXPECT_THAT(message_of([&] { sink->append(torn); }), HasSubstr("does not have the 6 bins"));
+  EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { sink->append(torn); }),
+              HasSubstr("does not have the 6 bins"));
   sink->append(samples::make_frames(*plan, 2, 3));
   sink->close();
   EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), 5u);
@@ -276,7 +274,7 @@ TEST(NexusSink, CloseMayBeCalledTwiceAndNothingFollowsIt) {
   const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
   sink->close();
   sink->close();
-  EXPECT_THAT(message_of([&] { sink->append(samples::make_frames(*plan, 0, 1)); }),
+  EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { sink->append(samples::make_frames(*plan, 0, 1)); }),
               HasSubstr("closed already"));
 }
 

@@ -8,6 +8,7 @@
 
 #include <set>
 
+#include "message_of.hpp"
 #include "samples.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -19,18 +20,7 @@ namespace annulus {
 namespace {
 
 using samples::Folder;
-using testing::HasSubstr;
-
-std::string message_of(ErrorKind kind, const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
+using ::testing::HasSubstr;
 
 std::filesystem::path write_sample(const Folder& folder, std::uint64_t first, std::uint64_t frames) {
   const auto plan = samples::make_plan(30);
@@ -63,7 +53,7 @@ std::vector<std::string> labels_of(const std::vector<Tick>& ticks) {
 }
 
 TEST(Ticks, AreRoundNumbersWithOnlyTheDigitsTheyNeed) {
-  using testing::ElementsAre;
+  using ::testing::ElementsAre;
   EXPECT_THAT(labels_of(linear_ticks(0, 10, 5)), ElementsAre("0", "2", "4", "6", "8", "10"));
   EXPECT_THAT(labels_of(linear_ticks(-0.1, 0.31, 4)), ElementsAre("-0.1", "0", "0.1", "0.2", "0.3"));
   EXPECT_THAT(labels_of(linear_ticks(0, 3e6, 3)), ElementsAre("0", "1×10⁶", "2×10⁶", "3×10⁶"));

@@ -6,13 +6,14 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "message_of.hpp"
 #include "samples.hpp"
 
 namespace annulus {
 namespace {
 
 using samples::Folder;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::filesystem::path write_sample(const Folder& folder, std::uint64_t frames = 20) {
   const auto plan = samples::make_plan();
@@ -20,17 +21,6 @@ std::filesystem::path write_sample(const Folder& folder, std::uint64_t frames = 
   sink->append(samples::make_frames(*plan, 0, frames));
   sink->close();
   return folder / "a.nxs";
-}
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kInput) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
 }
 
 TEST(Reader, ReadsWhatTheSinkWrote) {
@@ -66,8 +56,9 @@ TEST(Reader, ReadsAPartOfTheFrames) {
   ASSERT_EQ(part.frames.size(), 2u);
   EXPECT_EQ(part.frames[0].source, samples::source_of(17));
   EXPECT_TRUE(samples::same(part.intensity(1)[3], samples::expected_intensity(18, 3)));
-  EXPECT_THAT(message_of([&] { file.read(19, 2); }), HasSubstr("has 20 frames"));
-  EXPECT_THAT(message_of([&] { file.read(1, ~std::uint64_t{0}); }), HasSubstr("has 20 frames"));
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { file.read(19, 2); }), HasSubstr("has 20 frames"));
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { file.read(1, ~std::uint64_t{0}); }),
+              HasSubstr("has 20 frames"));
 }
 
 TEST(Reader, DescribesTheFile) {
@@ -108,9 +99,11 @@ TEST(Reader, KnowsWhatIsNotAnOutput) {
   H5Fclose(H5Fcreate((folder / "other.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
   EXPECT_FALSE(is_annulus_output(folder / "other.h5"));
   EXPECT_TRUE(is_annulus_output(write_sample(folder)));
-  EXPECT_THAT(message_of([&] { PatternFile file(folder / "absent.nxs"); }), HasSubstr("does not exist"));
-  EXPECT_THAT(message_of([&] { PatternFile file(folder / "text.nxs"); }), HasSubstr("cannot be opened"));
-  EXPECT_THAT(message_of([&] { PatternFile file(folder / "other.h5"); }),
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { PatternFile file(folder / "absent.nxs"); }),
+              HasSubstr("does not exist"));
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { PatternFile file(folder / "text.nxs"); }),
+              HasSubstr("cannot be opened"));
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { PatternFile file(folder / "other.h5"); }),
               HasSubstr("is not an output of annulus"));
 }
 
@@ -123,7 +116,7 @@ TEST(Reader, DoesNotBelieveALengthThatTheFileCannotHold) {
   ASSERT_GE(H5Dset_extent(status, &huge), 0);
   H5Dclose(status);
   H5Fclose(file);
-  EXPECT_THAT(message_of([&] { PatternFile reader(path); }), HasSubstr("corrupt"));
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { PatternFile reader(path); }), HasSubstr("corrupt"));
 }
 
 TEST(Reader, SaysWhenTheDatasetsDoNotFitEachOther) {
@@ -135,7 +128,8 @@ TEST(Reader, SaysWhenTheDatasetsDoNotFitEachOther) {
   ASSERT_GE(H5Dset_extent(intensity, shorter), 0);
   H5Dclose(intensity);
   H5Fclose(file);
-  EXPECT_THAT(message_of([&] { read_patterns(path); }), HasSubstr("does not have the shape of the rest"));
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { read_patterns(path); }),
+              HasSubstr("does not have the shape of the rest"));
 }
 
 TEST(Reader, ATruncatedFileIsAnErrorAndNotACrash) {

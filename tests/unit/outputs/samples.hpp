@@ -227,7 +227,7 @@ inline std::uint64_t check_frames(const std::filesystem::path& path, const Plan&
   EXPECT_EQ(sources.size(), status.size());
   EXPECT_EQ(faults.size(), status.size());
   EXPECT_EQ(read_all<std::int64_t>(file, "/entry/reduction/accumulators/signal").size(), intensity.size());
-  if (testing::Test::HasFailure()) return status.size();
+  if (::testing::Test::HasFailure()) return status.size();
   for (std::size_t i = 0; i < status.size(); ++i) {
     EXPECT_EQ(status[i], is_bad(i) ? 1 : 0) << "frame " << i;
     EXPECT_EQ(sources[i], source_of(i)) << "frame " << i;

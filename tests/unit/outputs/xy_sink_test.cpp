@@ -9,24 +9,14 @@
 #include <cstdlib>
 #include <set>
 
+#include "message_of.hpp"
 #include "samples.hpp"
 
 namespace annulus {
 namespace {
 
 using samples::Folder;
-using testing::HasSubstr;
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kOutput) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
+using ::testing::HasSubstr;
 
 void write_single(const std::filesystem::path& path, std::uint64_t index,
                   IfExists if_exists = IfExists::kRefuse, std::shared_ptr<Plan> plan = samples::make_plan()) {
@@ -72,7 +62,7 @@ TEST(XySink, NumbersReadBackExactly) {
     EXPECT_TRUE(samples::same(rows[bin][1], samples::expected_intensity(3, bin))) << rows[bin][1];
     EXPECT_TRUE(samples::same(rows[bin][2], samples::expected_error(3, bin)));
   }
-  EXPECT_THAT(samples::read_file(folder / "a.xy"), testing::Not(HasSubstr("-nan")));
+  EXPECT_THAT(samples::read_file(folder / "a.xy"), ::testing::Not(HasSubstr("-nan")));
 }
 
 TEST(XySink, LeavesTheErrorColumnOutWithoutErrorModel) {
@@ -138,7 +128,8 @@ TEST(XySink, RefuseOverwriteAndAppendMeanWhatTheySayForFolders) {
     open_xy(folder / "out", plan, samples::make_run(), how, false)->append(frames);
   };
   write(1, IfExists::kRefuse);
-  EXPECT_THAT(message_of([&] { write(2, IfExists::kRefuse); }), HasSubstr("--overwrite or --append"));
+  EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { write(2, IfExists::kRefuse); }),
+              HasSubstr("--overwrite or --append"));
   write(2, IfExists::kAppend);
   EXPECT_EQ(names_in(folder / "out"), (std::set<std::string>{"img.xy", "img-2.xy"}));
   EXPECT_EQ(rows_of(folder / "out" / "img.xy")[1][1], samples::expected_intensity(1, 1));
@@ -162,14 +153,17 @@ TEST(XySink, OverwriteReplacesFilesOfEarlierRunsButNotOfThisOne) {
 TEST(XySink, NeverReplacesAFileOfSomebodyElse) {
   const Folder folder;
   std::ofstream(folder / "img.xy") << "1 2\n3 4\n";
-  EXPECT_THAT(message_of([&] { write_single(folder / "img.xy", 1, IfExists::kOverwrite); }),
-              HasSubstr("not written by annulus"));
-  EXPECT_THAT(message_of([&] { write_single(folder / "img.xy", 1); }), HasSubstr("exists already"));
+  EXPECT_THAT(
+      message_of(ErrorKind::kOutput, [&] { write_single(folder / "img.xy", 1, IfExists::kOverwrite); }),
+      HasSubstr("not written by annulus"));
+  EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { write_single(folder / "img.xy", 1); }),
+              HasSubstr("exists already"));
   const auto plan = samples::make_plan();
   auto frames = samples::make_frames(*plan, 0, 1);
   frames[0].source = "img.cbf";
   const auto sink = open_xy(folder.path(), plan, samples::make_run(), IfExists::kOverwrite, false);
-  EXPECT_THAT(message_of([&] { sink->append(frames); }), HasSubstr("not written by annulus"));
+  EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { sink->append(frames); }),
+              HasSubstr("not written by annulus"));
   EXPECT_EQ(samples::read_file(folder / "img.xy"), "1 2\n3 4\n");
 }
 
@@ -178,13 +172,14 @@ TEST(XySink, ASingleFileTakesOneFrameAndNoMore) {
   const auto plan = samples::make_plan();
   write_single(folder / "a.xy", 1);
   write_single(folder / "a.xy", 2, IfExists::kOverwrite);
-  EXPECT_THAT(message_of([&] { write_single(folder / "a.xy", 3, IfExists::kAppend); }),
+  EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { write_single(folder / "a.xy", 3, IfExists::kAppend); }),
               HasSubstr("holds one frame"));
   EXPECT_EQ(rows_of(folder / "a.xy")[1][1], samples::expected_intensity(2, 1));
   const auto sink = open_xy(folder / "b.xy", plan, samples::make_run(), IfExists::kRefuse, true);
-  EXPECT_THAT(message_of([&] { sink->append(samples::make_frames(*plan, 0, 2)); }),
+  EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { sink->append(samples::make_frames(*plan, 0, 2)); }),
               HasSubstr("holds one frame"));
-  EXPECT_THAT(message_of([&] { write_single(folder / "no/a.xy", 1); }), HasSubstr("does not exist"));
+  EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { write_single(folder / "no/a.xy", 1); }),
+              HasSubstr("does not exist"));
 }
 
 TEST(XySink, AFullDiskLeavesNoHalfFile) {

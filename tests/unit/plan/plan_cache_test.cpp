@@ -21,13 +21,13 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-struct Input {
+struct CacheInput {
   Geometry geometry;
   IntegrationOptions options;
   PixelMaps maps;
   FrameProperties frames;
 
-  explicit Input(Shape shape = {60, 50}) : geometry(small_geometry(shape)), frames{"test", shape} {
+  explicit CacheInput(Shape shape = {60, 50}) : geometry(small_geometry(shape)), frames{"test", shape} {
     options.bins = 40;
   }
 
@@ -63,7 +63,7 @@ TEST(PlanCache, LoadedPlanEqualsTheBuiltOneFieldByField) {
   for (const Splitting splitting : {Splitting::kNo, Splitting::kBoundingBox, Splitting::kFull}) {
     for (const ErrorModel model : {ErrorModel::kNone, ErrorModel::kPoisson}) {
       for (const bool dark : {false, true}) {
-        Input input;
+        CacheInput input;
         input.options.splitting = splitting;
         input.options.error_model = model;
         input.options.polarization = 0.9;
@@ -89,7 +89,7 @@ TEST(PlanCache, RandomPlansComeBackUnchanged) {
   std::mt19937_64 random(6);
   int built = 0;
   for (int round = 0; round < 60; ++round) {
-    Input input(
+    CacheInput input(
         {1 + static_cast<std::uint32_t>(random() % 40), 1 + static_cast<std::uint32_t>(random() % 40)});
     input.geometry = random_geometry(random, input.frames.shape);
     input.options = random_options(random);
@@ -106,7 +106,7 @@ TEST(PlanCache, RandomPlansComeBackUnchanged) {
 
 TEST(PlanCache, NamesThatOnlyMessagesUseDoNotCount) {
   const ScratchFolder folder;
-  Input input;
+  CacheInput input;
   input.cached(folder.path());
   input.geometry.source = "moved.poni";
   input.frames.name = "another_scan.cbf";
@@ -118,14 +118,14 @@ TEST(PlanCache, NamesThatOnlyMessagesUseDoNotCount) {
 
 TEST(PlanCache, OptionsThatMakeNoSenseAreRefusedAsByBuildPlan) {
   const ScratchFolder folder;
-  Input input;
+  CacheInput input;
   input.options.bins = 0;
   EXPECT_THROW(input.cached(folder.path()), Error);
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
 // Every way in which a file can be wrong: a note that says so, the right plan, and a good file in its place.
-void expect_replaced(const Input& input, const fs::path& folder, const std::string& reason) {
+void expect_replaced(const CacheInput& input, const fs::path& folder, const std::string& reason) {
   const CachedPlan cached = input.cached(folder);
   EXPECT_FALSE(cached.loaded) << reason;
   EXPECT_THAT(cached.note, HasSubstr(reason));
@@ -138,7 +138,7 @@ void expect_replaced(const Input& input, const fs::path& folder, const std::stri
 
 TEST(PlanCache, DamagedFilesAreNoticedAndReplaced) {
   const ScratchFolder folder;
-  const Input input;
+  const CacheInput input;
   input.cached(folder.path());
   const fs::path file = only_file(folder.path());
   const std::string good = content_of(file);
@@ -166,7 +166,7 @@ TEST(PlanCache, DamagedFilesAreNoticedAndReplaced) {
 
 TEST(PlanCache, EverySingleFlippedByteIsNoticed) {
   const ScratchFolder folder;
-  Input input({5, 4});
+  CacheInput input({5, 4});
   input.options.bins = 3;
   input.cached(folder.path());
   const fs::path file = only_file(folder.path());
@@ -183,7 +183,7 @@ TEST(PlanCache, EverySingleFlippedByteIsNoticed) {
 
 TEST(PlanCache, PlanOfOtherOptionsUnderThisNameIsNotTaken) {
   const ScratchFolder folder;
-  Input input, other;
+  CacheInput input, other;
   other.options.bins = 41;
   input.cached(folder.path());
   const fs::path file = only_file(folder.path());
@@ -195,7 +195,7 @@ TEST(PlanCache, PlanOfOtherOptionsUnderThisNameIsNotTaken) {
 // With a checksum that is right: the file is as it was written, but by somebody who meant harm.
 TEST(PlanCache, IndicesOutOfBoundsAreRefusedWhateverTheChecksumSays) {
   const ScratchFolder folder;
-  const Input input;
+  const CacheInput input;
   const Plan good = input.build();
   const fs::path file = plan_file_in(folder.path(), input.key());
   const auto changed = [](const auto& array, std::size_t i, auto value) {
@@ -234,7 +234,7 @@ TEST(PlanCache, IndicesOutOfBoundsAreRefusedWhateverTheChecksumSays) {
 TEST(PlanCache, FolderThatCannotBeWrittenCostsTheFileAndNotThePlan) {
   const ScratchFolder folder;
   folder.write("plain", "");
-  const Input input;
+  const CacheInput input;
   for (const char* place : {"plain", "plain/below"}) {
     const CachedPlan cached = input.cached(folder.path() / place);
     EXPECT_TRUE(cached.plan == input.build());
@@ -245,7 +245,7 @@ TEST(PlanCache, FolderThatCannotBeWrittenCostsTheFileAndNotThePlan) {
 
 TEST(PlanCache, FullDiskLeavesNoFile) {
   const ScratchFolder folder;
-  const Input input;
+  const CacheInput input;
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
@@ -262,14 +262,14 @@ TEST(PlanCache, FullDiskLeavesNoFile) {
 
 TEST(PlanCache, FolderIsMadeIfNeedBe) {
   const ScratchFolder folder;
-  const Input input;
+  const CacheInput input;
   EXPECT_EQ(input.cached(folder.path() / "a" / "b").note, "");
   EXPECT_TRUE(input.cached(folder.path() / "a" / "b").loaded);
 }
 
 TEST(PlanCache, ManyAtOnceAllGetTheRightPlan) {
   const ScratchFolder folder;
-  const Input input;
+  const CacheInput input;
   const Plan expected = input.build();
   std::atomic<int> loaded = 0;
   {

@@ -11,7 +11,7 @@
 namespace annulus::testing {
 namespace {
 
-struct Input {
+struct KeyInput {
   Shape shape{30, 20};
   Geometry geometry = small_geometry(shape);
   IntegrationOptions options;
@@ -24,85 +24,85 @@ struct Input {
 Image<double> flat_map(Shape shape) { return {shape, std::vector<double>(shape.size(), 1.0)}; }
 
 TEST(PlanKey, ChangesWithEveryThingThatShapesAPlan) {
-  const std::map<std::string, std::function<void(Input&)>> changes = {
-      {"nothing", [](Input&) {}},
-      {"distance", [](Input& i) { i.geometry.distance += 1e-9; }},
-      {"poni1", [](Input& i) { i.geometry.poni1 += 1e-9; }},
-      {"poni2", [](Input& i) { i.geometry.poni2 += 1e-9; }},
-      {"rot1", [](Input& i) { i.geometry.rot1 += 1e-9; }},
-      {"rot2", [](Input& i) { i.geometry.rot2 += 1e-9; }},
-      {"rot3", [](Input& i) { i.geometry.rot3 += 1e-9; }},
-      {"wavelength", [](Input& i) { i.geometry.wavelength = 2e-10; }},
-      {"no wavelength", [](Input& i) { i.geometry.wavelength.reset(); }},
-      {"pixel1", [](Input& i) { i.geometry.detector.pixel1 = 2e-4; }},
-      {"pixel2", [](Input& i) { i.geometry.detector.pixel2 = 2e-4; }},
-      {"detector", [](Input& i) { i.geometry.detector.name = "Other"; }},
-      {"detector's shape", [](Input& i) { i.geometry.detector.shape = i.shape; }},
+  const std::map<std::string, std::function<void(KeyInput&)>> changes = {
+      {"nothing", [](KeyInput&) {}},
+      {"distance", [](KeyInput& i) { i.geometry.distance += 1e-9; }},
+      {"poni1", [](KeyInput& i) { i.geometry.poni1 += 1e-9; }},
+      {"poni2", [](KeyInput& i) { i.geometry.poni2 += 1e-9; }},
+      {"rot1", [](KeyInput& i) { i.geometry.rot1 += 1e-9; }},
+      {"rot2", [](KeyInput& i) { i.geometry.rot2 += 1e-9; }},
+      {"rot3", [](KeyInput& i) { i.geometry.rot3 += 1e-9; }},
+      {"wavelength", [](KeyInput& i) { i.geometry.wavelength = 2e-10; }},
+      {"no wavelength", [](KeyInput& i) { i.geometry.wavelength.reset(); }},
+      {"pixel1", [](KeyInput& i) { i.geometry.detector.pixel1 = 2e-4; }},
+      {"pixel2", [](KeyInput& i) { i.geometry.detector.pixel2 = 2e-4; }},
+      {"detector", [](KeyInput& i) { i.geometry.detector.name = "Other"; }},
+      {"detector's shape", [](KeyInput& i) { i.geometry.detector.shape = i.shape; }},
       {"modules",
-       [](Input& i) {
+       [](KeyInput& i) {
          i.geometry.detector.grid.module = {10, 10};
        }},
       {"gaps",
-       [](Input& i) {
+       [](KeyInput& i) {
          i.geometry.detector.grid.gap = {1, 1};
        }},
-      {"middle", [](Input& i) { i.geometry.detector.grid.middle = 1; }},
-      {"round", [](Input& i) { i.geometry.detector.round = true; }},
-      {"dectris", [](Input& i) { i.geometry.detector.dectris = true; }},
-      {"bins", [](Input& i) { i.options.bins = 999; }},
-      {"unit", [](Input& i) { i.options.unit = Unit::kQPerA; }},
-      {"splitting", [](Input& i) { i.options.splitting = Splitting::kFull; }},
-      {"error model", [](Input& i) { i.options.error_model = ErrorModel::kPoisson; }},
+      {"middle", [](KeyInput& i) { i.geometry.detector.grid.middle = 1; }},
+      {"round", [](KeyInput& i) { i.geometry.detector.round = true; }},
+      {"dectris", [](KeyInput& i) { i.geometry.detector.dectris = true; }},
+      {"bins", [](KeyInput& i) { i.options.bins = 999; }},
+      {"unit", [](KeyInput& i) { i.options.unit = Unit::kQPerA; }},
+      {"splitting", [](KeyInput& i) { i.options.splitting = Splitting::kFull; }},
+      {"error model", [](KeyInput& i) { i.options.error_model = ErrorModel::kPoisson; }},
       {"radial range",
-       [](Input& i) {
+       [](KeyInput& i) {
          i.options.radial_range = Range{1, 2};
        }},
       {"radial range's end",
-       [](Input& i) {
+       [](KeyInput& i) {
          i.options.radial_range = Range{1, 3};
        }},
       {"azimuth range",
-       [](Input& i) {
+       [](KeyInput& i) {
          i.options.azimuth_range = Range{1, 2};
        }},
-      {"azimuth bins", [](Input& i) { i.options.azimuth_bins = 3; }},
-      {"discontinuity", [](Input& i) { i.options.chi_discontinuity = 0; }},
-      {"solid angle", [](Input& i) { i.options.solid_angle = false; }},
-      {"polarization", [](Input& i) { i.options.polarization = 0; }},
-      {"normalization factor", [](Input& i) { i.options.normalization_factor = 2; }},
-      {"dummy", [](Input& i) { i.options.dummy = 0; }},
-      {"delta dummy", [](Input& i) { i.options.delta_dummy = 0; }},
-      {"max count", [](Input& i) { i.options.max_count = 0; }},
+      {"azimuth bins", [](KeyInput& i) { i.options.azimuth_bins = 3; }},
+      {"discontinuity", [](KeyInput& i) { i.options.chi_discontinuity = 0; }},
+      {"solid angle", [](KeyInput& i) { i.options.solid_angle = false; }},
+      {"polarization", [](KeyInput& i) { i.options.polarization = 0; }},
+      {"normalization factor", [](KeyInput& i) { i.options.normalization_factor = 2; }},
+      {"dummy", [](KeyInput& i) { i.options.dummy = 0; }},
+      {"delta dummy", [](KeyInput& i) { i.options.delta_dummy = 0; }},
+      {"max count", [](KeyInput& i) { i.options.max_count = 0; }},
       {"mask",
-       [](Input& i) {
+       [](KeyInput& i) {
          i.maps.mask = Mask{i.shape, std::vector<std::uint8_t>(i.shape.size(), 0)};
        }},
       {"a masked pixel",
-       [](Input& i) {
+       [](KeyInput& i) {
          i.maps.mask = Mask{i.shape, std::vector<std::uint8_t>(i.shape.size(), 0)};
          i.maps.mask->at(29, 19) = 1;
        }},
-      {"dark", [](Input& i) { i.maps.dark = flat_map(i.shape); }},
-      {"flat", [](Input& i) { i.maps.flat = flat_map(i.shape); }},
+      {"dark", [](KeyInput& i) { i.maps.dark = flat_map(i.shape); }},
+      {"flat", [](KeyInput& i) { i.maps.flat = flat_map(i.shape); }},
       {"flat of another shape",
-       [](Input& i) {
+       [](KeyInput& i) {
          i.maps.flat = flat_map({20, 30});
        }},
       {"a value of the flat",
-       [](Input& i) {
+       [](KeyInput& i) {
          i.maps.flat = flat_map(i.shape);
          i.maps.flat->at(7, 3) = 1.0000001;
        }},
       {"frames' shape",
-       [](Input& i) {
+       [](KeyInput& i) {
          i.frames.shape = {20, 30};
        }},
-      {"frames' type", [](Input& i) { i.frames.type = PixelType::kU32; }},
-      {"frames' saturation", [](Input& i) { i.frames.max_count = 1000; }},
+      {"frames' type", [](KeyInput& i) { i.frames.type = PixelType::kU32; }},
+      {"frames' saturation", [](KeyInput& i) { i.frames.max_count = 1000; }},
   };
   std::map<std::string, std::string> seen;
   for (const auto& [name, change] : changes) {
-    Input input;
+    KeyInput input;
     change(input);
     const auto [place, is_new] = seen.emplace(input.key(), name);
     EXPECT_TRUE(is_new) << name << " has the key of " << place->second;
@@ -141,7 +141,7 @@ TEST(PlanKey, KnownPlansHaveNotChanged) {
 }
 
 TEST(PlanKey, DoesNotChangeWithNames) {
-  Input input;
+  KeyInput input;
   const std::string key = input.key();
   input.geometry.source = "elsewhere.poni";
   input.geometry.detector.aliases = {"another name"};

@@ -45,7 +45,7 @@ struct Case {
 // A test's name must not have the pointer in it.
 void PrintTo(const Case& parameter, std::ostream* out) { *out << parameter.file; }
 
-class CalibrantFile : public testing::TestWithParam<Case> {
+class CalibrantFile : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     lines_ = read_calibrant_file(GetParam().file);
@@ -83,11 +83,11 @@ TEST_P(CalibrantFile, HasIntensitiesLikeTheComputedStrengths) {
 }
 
 INSTANTIATE_TEST_SUITE_P(PyFai, CalibrantFile,
-                         testing::Values(Case{Calibrant::kGold, "Au.D"},
-                                         Case{Calibrant::kLaB6, "LaB6_SRM660c.D"},
-                                         Case{Calibrant::kCeO2, "CeO2.D"},
-                                         Case{Calibrant::kSilicon, "Si_SRM640e.D"},
-                                         Case{Calibrant::kAlumina, "alpha_Al2O3_SRM676a_2015.D"}),
+                         ::testing::Values(Case{Calibrant::kGold, "Au.D"},
+                                           Case{Calibrant::kLaB6, "LaB6_SRM660c.D"},
+                                           Case{Calibrant::kCeO2, "CeO2.D"},
+                                           Case{Calibrant::kSilicon, "Si_SRM640e.D"},
+                                           Case{Calibrant::kAlumina, "alpha_Al2O3_SRM676a_2015.D"}),
                          [](const auto& info) { return std::string(name_of(info.param.calibrant)); });
 
 TEST(Calibrant, NamesAreFoundIgnoringCase) {

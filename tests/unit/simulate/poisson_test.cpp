@@ -25,7 +25,7 @@ double probability(double mean, std::int64_t k) {
   return std::exp(static_cast<double>(k) * std::log(mean) - mean - std::lgamma(static_cast<double>(k) + 1));
 }
 
-class PoissonMean : public testing::TestWithParam<double> {};
+class PoissonMean : public ::testing::TestWithParam<double> {};
 
 TEST_P(PoissonMean, AndVarianceOfManyDrawsAreThatOfTheDistribution) {
   const double mean = GetParam();
@@ -72,8 +72,8 @@ TEST_P(PoissonMean, PassesAChiSquareTestAgainstTheExactProbabilities) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sampler, PoissonMean,
-                         testing::Values(0.01, 0.0625, 0.4, 1.0, 3.7, 9.97, 15.99, 16.0, 16.05, 40.3, 127.6,
-                                         640.031, 1999.9, 4095.99, 4096.0, 5000.5, 70000.2, 1e6));
+                         ::testing::Values(0.01, 0.0625, 0.4, 1.0, 3.7, 9.97, 15.99, 16.0, 16.05, 40.3, 127.6,
+                                           640.031, 1999.9, 4095.99, 4096.0, 5000.5, 70000.2, 1e6));
 
 TEST(Poisson, MeansThatAreNotPositiveGiveZero) {
   for (const double mean : {0.0, -3.0, std::numeric_limits<double>::quiet_NaN()}) {

@@ -187,7 +187,7 @@ TEST(PowderScan, HasRingsWhereBraggsLawPutsThem) {
   }
 }
 
-class PowderGeometry : public testing::TestWithParam<std::array<double, 3>> {};
+class PowderGeometry : public ::testing::TestWithParam<std::array<double, 3>> {};
 
 TEST_P(PowderGeometry, IntegratesBackToTheExpectedPatternInEverySector) {
   SimulationOptions options;
@@ -236,7 +236,7 @@ TEST_P(PowderGeometry, IntegratesBackToTheExpectedPatternInEverySector) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tilts, PowderGeometry,
-                         testing::Values(std::array{0.0, 0.0, 0.0}, std::array{0.3, -0.2, 0.5}));
+                         ::testing::Values(std::array{0.0, 0.0, 0.0}, std::array{0.3, -0.2, 0.5}));
 
 TEST(PowderScan, OverloadedPixelsReadJustAboveTheCutoff) {
   SimulationOptions options = small_scan();

@@ -19,9 +19,9 @@ namespace annulus {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class ScanWriter : public testing::Test {
+class ScanWriter : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "annulus_scan_XXXXXX").string();
@@ -111,7 +111,7 @@ TEST_F(ScanWriter, WritesOneHdf5FileThatReadsBackAsTheFrames) {
   std::vector<hsize_t> extent;
   bool has_sign = false;
   const auto pixels = read_stack<std::int32_t>(files.frames.front(), H5T_NATIVE_INT32, extent, has_sign);
-  EXPECT_THAT(extent, testing::ElementsAre(7, 195, 487));
+  EXPECT_THAT(extent, ::testing::ElementsAre(7, 195, 487));
   EXPECT_TRUE(has_sign);
   const std::size_t size = scan.shape().size();
   for (std::uint64_t i = 0; i < 7; ++i) {
@@ -230,7 +230,7 @@ TEST_F(ScanWriter, ReportsProgressToTheEnd) {
       calls.push_back(done);
     };
     write_scan(scan, where);
-    EXPECT_THAT(calls, testing::ElementsAre(1, 2, 3, 4, 5, 6, 7));
+    EXPECT_THAT(calls, ::testing::ElementsAre(1, 2, 3, 4, 5, 6, 7));
   }
 }
 
@@ -262,7 +262,7 @@ TEST_F(ScanWriter, NamesTheFileThatDoesNotFitTheDisk) {
       std::fputs(message.c_str(), stderr);
       std::_Exit(kind == ErrorKind::kOutput && named && !fs::exists(where.folder / "scan.h5") ? 0 : 1);
     };
-    EXPECT_EXIT(attempt(), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(attempt(), ::testing::ExitedWithCode(0), "");
   }
 }
 
