@@ -27,10 +27,16 @@ target_compile_options(annulus_flags INTERFACE -Wall -Wextra -Werror -ffp-contra
 add_library(annulus_test_flags INTERFACE)
 target_compile_options(annulus_test_flags INTERFACE -Wall -Wextra -Werror -ffp-contract=off -O1)
 
+# Programs with a command line: as the rooms, but likewise without UndefinedBehavior, for CLI11's sake.
+add_library(annulus_program_flags INTERFACE)
+target_compile_options(annulus_program_flags INTERFACE -Wall -Wextra -Werror -ffp-contract=off)
+
 if(ANNULUS_SANITIZE)
   string(REPLACE ",undefined" "" sanitize_tests "${ANNULUS_SANITIZE}")
-  target_compile_options(annulus_test_flags INTERFACE -fsanitize=${sanitize_tests} -fno-omit-frame-pointer)
-  target_link_options(annulus_test_flags INTERFACE -fsanitize=${ANNULUS_SANITIZE})
+  foreach(flags annulus_test_flags annulus_program_flags)
+    target_compile_options(${flags} INTERFACE -fsanitize=${sanitize_tests} -fno-omit-frame-pointer)
+    target_link_options(${flags} INTERFACE -fsanitize=${ANNULUS_SANITIZE})
+  endforeach()
   target_compile_options(annulus_flags INTERFACE -fsanitize=${ANNULUS_SANITIZE} -fno-sanitize-recover=all
                                                  -fno-omit-frame-pointer)
   target_link_options(annulus_flags INTERFACE -fsanitize=${ANNULUS_SANITIZE})

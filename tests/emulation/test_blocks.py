@@ -93,8 +93,23 @@ def test_real_frames(annulus, shared_data, tmp_path, name):
     accumulators.assert_same_accumulators(tmp_path / "xrt.nxs", tmp_path / "cpu.nxs")
 
 
+def first_offset(chunk):
+    """Where the first match of the first block says how far back it reaches."""
+    at = 16
+    token = chunk[at]
+    literals = token >> 4
+    at += 1
+    more = 255 if literals == 15 else 0
+    while more == 255:
+        more = chunk[at]
+        literals += more
+        at += 1
+    return at + literals
+
+
 def damaged_chunks(chunk):
     """The chunk, and what may have become of it on its way."""
+    offset = first_offset(chunk)
     length = int.from_bytes(chunk[12:16], "big")
     yield chunk
     yield chunk[:11]
@@ -105,6 +120,7 @@ def damaged_chunks(chunk):
     yield chunk[:12] + b"\x7f" + chunk[13:]
     yield chunk[:16] + b"\0" + chunk[17:]
     yield chunk[:12] + (length - 1).to_bytes(4, "big") + chunk[16:]
+    yield chunk[:offset] + b"\0\0" + chunk[offset + 2:]
     yield chunk
 
 
@@ -127,7 +143,7 @@ def test_all_backends_say_the_same_of_damaged_chunks_and_reduce_the_others(annul
         assert reduce(backend, whole, "--keep-going").returncode == 7
         with h5py.File(tmp_path / f"{backend}.nxs") as file:
             sums = file["/entry/reduction/accumulators/signal"][()]
-            assert sums[0].any() and (sums[0] == sums[9]).all()
+            assert sums[0].any() and (sums[0] == sums[-1]).all()
     said = set()
     for damaged in chunks[1:-1]:
         path = write_chunks(tmp_path / "damaged.h5", [damaged], shape, "uint16")

@@ -1,11 +1,11 @@
 #include <annulus/codecs/block_decoder.hpp>
+#include <annulus/codecs/lz4_offsets.hpp>
 #include <annulus/core/buffer_pool.hpp>
 
 #include <lz4.h>
 #include <zstd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <new>
 
@@ -151,12 +151,7 @@ bool BlockDecoder::decode(std::span<const std::byte> packed, std::size_t size) {
   if (packed.size() < size / expansion || packed.size() > std::numeric_limits<int>::max()) {
     return fail(BlockStatus::kCorruptBlock, 0, size);
   }
-  if (!memory_) {
-    memory_ = frame_memory().take(block_bytes_ + kBlockPadding);
-    // The LZ4 library lets matches at a distance of 0 pass, which copy what was there: damaged frames, too,
-    // are to give the same every time.
-    std::memset(memory_.get(), 0, block_bytes_ + kBlockPadding);
-  }
+  if (!memory_) memory_ = frame_memory().take(block_bytes_ + kBlockPadding);
   std::size_t made = 0;
   if (codec_ == Codec::kBitshuffleZstd) {
     made = ZSTD_decompressDCtx(zstd_decompressor(), memory_.get(), size, packed.data(), packed.size());
@@ -165,7 +160,7 @@ bool BlockDecoder::decode(std::span<const std::byte> packed, std::size_t size) {
     const int count = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()),
                                           reinterpret_cast<char*>(memory_.get()),
                                           static_cast<int>(packed.size()), static_cast<int>(size));
-    if (count < 0) return fail(BlockStatus::kCorruptBlock, 0, size);
+    if (count < 0 || has_offset_zero(packed)) return fail(BlockStatus::kCorruptBlock, 0, size);
     made = static_cast<std::size_t>(count);
   }
   if (made != size) return fail(BlockStatus::kOtherLength, made, size);

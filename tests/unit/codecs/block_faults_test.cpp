@@ -127,6 +127,7 @@ TEST(BlockFaults, MatchesBeforeTheBlockAndPastItsEndAreCorrupt) {
   };
   EXPECT_EQ(fault_of({0x1f, 7, 1, 0, 39, 0x50, 1, 2, 3, 4, 5}), BlockStatus::kOk);
   EXPECT_EQ(fault_of({0x1f, 7, 2, 0, 39, 0x50, 1, 2, 3, 4, 5}), BlockStatus::kCorruptBlock);
+  EXPECT_EQ(fault_of({0x1f, 7, 0, 0, 39, 0x50, 1, 2, 3, 4, 5}), BlockStatus::kCorruptBlock);
   EXPECT_EQ(fault_of({0x1f, 7, 0, 1, 39, 0x50, 1, 2, 3, 4, 5}), BlockStatus::kCorruptBlock);
   EXPECT_EQ(fault_of({0x1f, 7, 1, 0, 40, 0x50, 1, 2, 3, 4, 5}), BlockStatus::kCorruptBlock);
   EXPECT_EQ(fault_of({0x1f, 7, 1, 0, 38, 0x50, 1, 2, 3, 4, 5}), BlockStatus::kOtherLength);
