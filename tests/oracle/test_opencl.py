@@ -1,5 +1,6 @@
 """The OpenCL backend against the CPU backend on real detector files, and what it does where there is no device."""
 
+import hashlib
 import json
 import os
 import pathlib
@@ -123,6 +124,7 @@ def test_damaged_cache_is_replaced(annulus, scan, tmp_path, monkeypatch):
 def test_options_that_make_no_sense(annulus, scan):
     for options, words in ((["--profile"], "--profile"), (["--device-memory", 5], "opencl"),
                            (["--backend", "opencl", "--opencl-kernel", "fast"], "lanes"),
+                           (["--backend", "opencl", "--device", "/2"], "names no device"),
                            (["--backend", "opencl", "--device", "9:9"], "0:0")):
         done = annulus("integrate", "-p", scan / "scan.poni", *options, scan)
         assert done.returncode in (2, 6) and words in done.stderr, done.stderr
@@ -133,6 +135,53 @@ def test_memory_limit(opencl, scan, tmp_path):
     done = opencl(*args, "--device-memory", 1)
     assert done.returncode == 6 and "the plan takes" in done.stderr and "--backend cpu" in done.stderr
     assert opencl(*args, "--device-memory", 6).returncode == 0
+
+
+def test_small_memory_does_in_the_first_run_what_it_does_in_the_second(annulus, scan, tmp_path, monkeypatch):
+    """The first measures, with more forms of the plan on the device than the second needs."""
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "--overwrite", "-q"]
+    assert annulus(*args, "-o", tmp_path / "cpu.nxs", scan).returncode == 0
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    codes = {}
+    for memory in (2, 3, 4, 5):
+        for run in (1, 2):
+            done = annulus(*args, "--backend", "opencl", "--device-memory", memory, "-o", tmp_path / "out.nxs", scan)
+            codes[memory, run] = done.returncode
+            if done.returncode == 0:
+                assert_same_accumulators(tmp_path / "out.nxs", tmp_path / "cpu.nxs")
+            else:
+                assert done.returncode == 6 and "OpenCL device 0:0" in done.stderr, done.stderr
+        assert codes[memory, 1] == codes[memory, 2], codes
+    assert codes[2, 1] == 6 and codes[5, 1] == 0, codes
+
+
+def test_cached_choice_that_has_no_room_is_measured_again(annulus, scan, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "--backend", "opencl", "--device-memory", 4, "--overwrite",
+            "-q", "-o", tmp_path / "out.nxs", scan]
+    assert annulus(*args).returncode == 0
+    choice, = (tmp_path / "cache" / "annulus" / "opencl").glob("choice-*")
+    rows = b"rows 8 64 65536 2048 8 1"
+    choice.write_bytes(hashlib.sha256(rows).hexdigest().encode() + rows)
+    done = annulus(*args)
+    assert done.returncode == 0, done.stderr
+    assert not choice.read_bytes().endswith(rows)
+
+
+@pytest.mark.parametrize("largest", [32, 1])
+def test_device_with_small_work_groups(annulus, scan, tmp_path, monkeypatch, largest):
+    """As PoCL can be told to be; other drivers do not listen to it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("POCL_MAX_WORK_GROUP_SIZE", str(largest))
+    eiger = tmp_path / "eiger"
+    done = annulus("simulate", "-o", eiger, "--detector", "Eiger500k", "--format", "eiger", "-n", 1, "-q")
+    assert done.returncode == 0, done.stderr
+    for name, args in (("cbf", ["-p", scan / "scan.poni", scan]), ("eiger", [eiger / "scan_master.h5"])):
+        out = {backend: tmp_path / f"{name}_{backend}.nxs" for backend in ("cpu", "opencl")}
+        for backend, path in out.items():
+            done = annulus("integrate", "-n", 300, "--error-model", "poisson", "--backend", backend, "-q", "-o", path, *args)
+            assert done.returncode == 0, done.stderr
+        assert_same_accumulators(out["opencl"], out["cpu"])
 
 
 @pytest.mark.parametrize("option", [[], ["-DPIXEL_UNSIGNED"], ["-DCHECK_BOUNDS"]])
