@@ -562,6 +562,12 @@ TEST(OpenClBackend, OneThreadLeavesTheOthersShareOfMemory) {
   const Shape shape{200, 200};
   auto frames = frames_of_all_codecs(shape, 64);
   std::erase_if(frames, [](const Frame& frame) { return frame.codec != Codec::kBitshuffleLz4; });
+  // Longer than anybody expects: codes of 7 and 15 bytes.
+  std::mt19937_64 random(61);
+  std::vector<std::int64_t> noise(shape.size());
+  for (std::int64_t& pixel : noise) pixel = static_cast<std::int32_t>(random());
+  const Frame long_frame = byte_offset_frame(shape, noise);
+  const std::vector<const Frame*> long_ones(16, &long_frame);
   std::vector<const Frame*> pointers;
   for (const Frame& frame : frames) pointers.push_back(&frame);
   for (const bool unified : {true, false}) {
@@ -571,8 +577,10 @@ TEST(OpenClBackend, OneThreadLeavesTheOthersShareOfMemory) {
     const auto session = make_session(simple_plan(shape), settings);
     ASSERT_EQ(session->share_memory(2), 2u);
     opencl::Batch first(session);
-    first.reduce(pointers);
-    EXPECT_GE(session->memory().left(), session->share()) << unified;
+    for (const auto& taken : {pointers, long_ones}) {
+      EXPECT_EQ(first.reduce(taken).size(), taken.size());
+      EXPECT_GE(session->memory().left(), session->share()) << unified;
+    }
     opencl::Batch second(session);
     EXPECT_EQ(second.reduce(pointers).size(), pointers.size());
   }
@@ -599,6 +607,26 @@ TEST(OpenClBackend, LetsGoOfTheRowsThatAnotherMethodDoesNotNeed) {
   EXPECT_THAT(device_refusal([&] { narrow->take(kRowsChoice); }), HasSubstr("out of memory"));
   EXPECT_EQ(narrow->memory().left(), before);
   EXPECT_EQ(narrow->choice(), kLanesChoice);
+}
+
+TEST(OpenClBackend, CountsTheRowsThatAMethodStillHasToSend) {
+  auto settings = checked(kLanesChoice);
+  settings.memory = 4 << 20;
+  const auto plan = simple_plan(Shape{200, 200});
+  const auto session = make_session(plan, settings);
+  const std::uint64_t plan_bytes = settings.memory - session->memory().left();
+  session->take(kRowsChoice);
+  const std::uint64_t plan_and_rows = settings.memory - session->memory().left();
+  const std::uint64_t frame = session->batch_bytes(1, kRowsChoice, Codec::kRaw);
+  ASSERT_GT(plan_and_rows - plan_bytes, frame / 2);
+  for (const bool enough : {false, true}) {
+    settings.memory = plan_and_rows + (enough ? frame : frame / 2);
+    const auto other = make_session(plan, settings);
+    EXPECT_EQ(other->can(kRowsChoice, Codec::kRaw), enough);
+    other->take(kRowsChoice);
+    EXPECT_EQ(other->can(kRowsChoice, Codec::kRaw), enough) << "with the rows there";
+    EXPECT_TRUE(other->can(kLanesChoice, Codec::kRaw)) << "the rows would go";
+  }
 }
 
 TEST(OpenClBackend, GoesOnAfterCommandsForWhichThereWasNoMemory) {
