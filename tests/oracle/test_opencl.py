@@ -1,5 +1,6 @@
 """The OpenCL backend against the CPU backend on real detector files, and what it does where there is no device."""
 
+import hashlib
 import json
 import os
 import pathlib
@@ -123,6 +124,7 @@ def test_damaged_cache_is_replaced(annulus, scan, tmp_path, monkeypatch):
 def test_options_that_make_no_sense(annulus, scan):
     for options, words in ((["--profile"], "--profile"), (["--device-memory", 5], "opencl"),
                            (["--backend", "opencl", "--opencl-kernel", "fast"], "lanes"),
+                           (["--backend", "opencl", "--device", "/2"], "names no device"),
                            (["--backend", "opencl", "--device", "9:9"], "0:0")):
         done = annulus("integrate", "-p", scan / "scan.poni", *options, scan)
         assert done.returncode in (2, 6) and words in done.stderr, done.stderr
@@ -133,6 +135,46 @@ def test_memory_limit(opencl, scan, tmp_path):
     done = opencl(*args, "--device-memory", 1)
     assert done.returncode == 6 and "the plan takes" in done.stderr and "--backend cpu" in done.stderr
     assert opencl(*args, "--device-memory", 6).returncode == 0
+
+
+def test_small_memory_does_in_the_first_run_what_it_does_in_the_second(opencl, scan, tmp_path):
+    """The first measures, with more forms of the plan on the device than the second needs."""
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "--overwrite", "-q"]
+    assert opencl(*args, "-o", tmp_path / "cpu.nxs", scan).returncode == 0
+    for memory, code in ((2, 6), (4, 0)):
+        for _ in range(2):
+            done = opencl(*args, "--backend", "opencl", "--device-memory", memory, "-o", tmp_path / "out.nxs", scan)
+            assert done.returncode == code, done.stderr
+            assert code == 0 or "OpenCL device 0:0" in done.stderr, done.stderr
+    assert_same_accumulators(tmp_path / "out.nxs", tmp_path / "cpu.nxs")
+
+
+def test_cached_choice_that_has_no_room_is_measured_again(opencl, cache, scan, tmp_path):
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 600, "--backend", "opencl", "--device-memory", 4, "--overwrite",
+            "-q", "-o", tmp_path / "out.nxs", scan]
+    before = set(cache.glob("annulus/opencl/choice-*"))
+    assert opencl(*args).returncode == 0
+    choice, = set(cache.glob("annulus/opencl/choice-*")) - before
+    rows = b"rows 8 64 65536 2048 8 1"
+    choice.write_bytes(hashlib.sha256(rows).hexdigest().encode() + rows)
+    done = opencl(*args)
+    assert done.returncode == 0, done.stderr
+    assert not choice.read_bytes().endswith(rows)
+
+
+@pytest.mark.parametrize("largest, form", [(32, "eiger"), (1, "cbf")])
+def test_device_with_small_work_groups(opencl, tmp_path, monkeypatch, largest, form):
+    """As PoCL can be told to be; other drivers do not listen to it."""
+    monkeypatch.setenv("POCL_MAX_WORK_GROUP_SIZE", str(largest))
+    done = opencl("simulate", "-o", tmp_path / "scan", "--detector", "Pilatus100k", "--format", form, "-n", 2, "-q")
+    assert done.returncode == 0, done.stderr
+    args = [tmp_path / "scan" / "scan_master.h5"] if form == "eiger" else ["-p", tmp_path / "scan" / "scan.poni",
+                                                                           tmp_path / "scan"]
+    for backend in ("cpu", "opencl"):
+        # A number of bins that no other test has measured.
+        done = opencl("integrate", "-n", 3000, "--backend", backend, "-q", "-o", tmp_path / f"{backend}.nxs", *args)
+        assert done.returncode == 0, done.stderr
+    assert_same_accumulators(tmp_path / "opencl.nxs", tmp_path / "cpu.nxs")
 
 
 @pytest.mark.parametrize("option", [[], ["-DPIXEL_UNSIGNED"], ["-DCHECK_BOUNDS"]])

@@ -9,7 +9,7 @@
 namespace annulus {
 namespace {
 
-constexpr const char* kName = "model";
+constexpr const char* kModelName = "model";
 
 // Frames of a launch: more than one, so that what goes from frame to frame is always exercised; not many,
 // since a launch in sequence keeps all that flows between two stages.
@@ -22,7 +22,7 @@ class ModelReducer final : public BatchReducer {
 
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override {
     return reduce_by_launches(
-        *plan_, frames, kName, true,
+        *plan_, frames, kModelName, true,
         [this](Codec codec, std::span<const Frame* const> launched) { return launch(codec, launched); });
   }
 
@@ -34,7 +34,7 @@ class ModelReducer final : public BatchReducer {
     try {
       launch.run([&] { sums = call_kernel(*packed_, codec, frames.front()->type, packed_frames); });
     } catch (const annulus_sim::SimulationError& error) {
-      throw Error(ErrorKind::kBackend, kName, error.what(),
+      throw Error(ErrorKind::kBackend, kModelName, error.what(),
                   "this is a fault of the kernels: please report it");
     }
     return sums;
@@ -48,11 +48,11 @@ class ModelReducer final : public BatchReducer {
 
 std::unique_ptr<Backend> make_model_backend(const BackendOptions& options) {
   ThreadedSettings settings;
-  settings.name = kName;
+  settings.name = kModelName;
   settings.batch_size = kModelBatch;
   settings.prepare = [threads =
                           resolve_threads(options.threads)](std::shared_ptr<const Plan> plan) -> LoadedPlan {
-    const auto packed = std::make_shared<const DevicePlan>(pack_plan(*plan, kName));
+    const auto packed = std::make_shared<const DevicePlan>(pack_plan(*plan, kModelName));
     return {[plan, packed] { return std::make_unique<ModelReducer>(plan, packed); }, threads};
   };
   return make_threaded_backend(std::move(settings));

@@ -19,7 +19,7 @@
 namespace annulus {
 namespace {
 
-constexpr const char* kName = "opencl";
+constexpr const char* kOpenClName = "opencl";
 
 // Threads that give a device frames: while the kernels of one run, another packs and sends.
 constexpr unsigned kThreadsADevice = 2;
@@ -98,7 +98,7 @@ class OpenClReducer final : public BatchReducer {
     result.fault = words_for(frame);
     if (!result.good()) return;
     if (frame.payload.intact()) {
-      throw Error(ErrorKind::kBackend, kName,
+      throw Error(ErrorKind::kBackend, kOpenClName,
                   fmt::format("{} does not decode on the device, but does on the CPU", describe(frame)),
                   "this is a fault of the kernels or of the driver: please report it");
     }
@@ -143,7 +143,7 @@ std::unique_ptr<Backend> make_opencl_backend(const BackendOptions& options,
                                              const opencl::SessionSettings& session_settings) {
   const auto devices = opencl::select_devices(options.device);
   ThreadedSettings settings;
-  settings.name = kName;
+  settings.name = kOpenClName;
   settings.batch_size = opencl::kLanes;
   settings.prepare = [devices, options,
                       wanted = session_settings](std::shared_ptr<const Plan> plan) -> LoadedPlan {
@@ -177,7 +177,7 @@ std::unique_ptr<Backend> make_opencl_backend(const BackendOptions& options,
 }
 
 BackendDescription describe_opencl_backend() {
-  BackendDescription description{kName, false,
+  BackendDescription description{kOpenClName, false,
                                  "no OpenCL platform: install a GPU's driver, or pocl-opencl-icd for CPUs"};
   for (const auto& device : opencl::describe_devices()) {
     description.available = description.available || device.usable;

@@ -9,7 +9,7 @@
 namespace annulus {
 namespace {
 
-constexpr const char* kName = "xrt";
+constexpr const char* kXrtName = "xrt";
 
 // Launches under way for each compute unit: one runs while the next is sent and the one before is fetched.
 constexpr unsigned kLaunchesPerUnit = 3;
@@ -26,7 +26,7 @@ class XrtReducer final : public BatchReducer {
 
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override {
     return reduce_by_launches(
-        *plan_, frames, kName, has_bslz4_, [this](Codec codec, std::span<const Frame* const> taken) {
+        *plan_, frames, kXrtName, has_bslz4_, [this](Codec codec, std::span<const Frame* const> taken) {
           LaunchSums all;
           for (std::size_t first = 0; first < taken.size(); first += kFramesPerLaunch) {
             const auto part = taken.subspan(first, std::min(kFramesPerLaunch, taken.size() - first));
@@ -65,7 +65,7 @@ class XrtReducer final : public BatchReducer {
 // does so before a scan begins. Frames of int32 may come in byte offset, all in bitshuffle-LZ4 or plain, so
 // one kernel is enough to begin with.
 LoadedPlan load_plan(std::shared_ptr<const Plan> plan, const BackendOptions& options) {
-  const auto packed = std::make_shared<const DevicePlan>(pack_plan(*plan, kName));
+  const auto packed = std::make_shared<const DevicePlan>(pack_plan(*plan, kXrtName));
   const auto card = std::make_shared<XrtCard>(options);
   std::size_t units = 0;
   bool has_bslz4 = false;
@@ -87,7 +87,7 @@ LoadedPlan load_plan(std::shared_ptr<const Plan> plan, const BackendOptions& opt
 
 std::unique_ptr<Backend> make_xrt_backend(const BackendOptions& options) {
   ThreadedSettings settings;
-  settings.name = kName;
+  settings.name = kXrtName;
   settings.batch_size = kFramesPerLaunch;
   settings.prepare = [options](std::shared_ptr<const Plan> plan) {
     return load_plan(std::move(plan), options);
@@ -100,10 +100,10 @@ BackendDescription describe_xrt_backend() {
   try {
     cards = describe_cards();
   } catch (const std::exception& error) {
-    return {kName, false, fmt::format("Alveo cards: none found: {}", error.what())};
+    return {kXrtName, false, fmt::format("Alveo cards: none found: {}", error.what())};
   }
-  if (cards.empty()) return {kName, false, "Alveo cards: none found"};
-  BackendDescription description{kName, false, ""};
+  if (cards.empty()) return {kXrtName, false, "Alveo cards: none found"};
+  BackendDescription description{kXrtName, false, ""};
   for (const CardDescription& card : cards) {
     description.available |= card.usable;
     description.detail += (description.detail.empty() ? "" : "; ") + card.text;

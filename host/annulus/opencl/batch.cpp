@@ -1,7 +1,5 @@
-#include <annulus/codecs/block_decoder.hpp>
-#include <annulus/core/error.hpp>
 #include <annulus/opencl/batch.hpp>
-#include <annulus/opencl/block_table.hpp>
+#include <annulus/opencl/device_fault.hpp>
 
 #include <fmt/format.h>
 
@@ -12,75 +10,36 @@
 namespace annulus::opencl {
 namespace {
 
-// As in kernels/common.cl and kernels/byte_offset.cl.
-struct Band {
-  cl_uint first;
-  cl_uint end;
-  cl_uint stride;
-};
-constexpr std::uint64_t kStates = 15;
-constexpr std::uint64_t kFrameNumbers = 5;
-constexpr std::uint64_t kBlockNumbers = 5;
-
-constexpr std::uint64_t kAlignment = 64;  // of payloads
-constexpr std::uint64_t kPadding = 64;    // bytes that may be read after the last
-
-// Work-items of a group where nothing depends on it; always given, as drivers may compile anew for each size.
-constexpr std::uint64_t kPlainGroup = 64;
-
-constexpr const char* kMessage = "OpenCL device {}";
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
 
-// Where everything of a batch lies.
-struct Batch::Layout {
-  Codec codec = Codec::kRaw;
-  PixelType type = PixelType::kI32;
-  cl_uint frames = 0;
-  std::vector<cl_ulong> numbers;  // kFrameNumbers a frame
-  std::uint64_t packed_bytes = 0;
-  std::vector<cl_ulong> blocks;  // kBlockNumbers a block
-  std::uint64_t pieces = 0;      // segments of all frames
-  cl_uint most_pieces = 0;       // of one frame
-};
-
 bool decodes_on_device(Codec codec) { return codec != Codec::kBitshuffleZstd; }
-
-Batch::Kernels::Kernels(const cl::Program& program)
-    : survey(program, "survey_segments"),
-      join(program, "join_segments"),
-      decode(program, "decode_segments"),
-      unpack(program, "unpack_blocks"),
-      unshuffle(program, "unshuffle_pixels"),
-      widen(program, "widen_pixels"),
-      lanes(program, "integrate_lanes"),
-      add_sums(program, "add_partial_sums"),
-      add_counts(program, "add_partial_counts"),
-      rows(program, "integrate_rows"),
-      local(program, "integrate_local") {}
 
 Batch::Batch(std::shared_ptr<const Session> session)
     : session_(std::move(session)),
-      queue_(session_->context(), session_->device().device,
-             session_->settings().profile ? CL_QUEUE_PROFILING_ENABLE : 0),
-      kernels_(session_->program()),
-      violations_(session_->memory().allocate(sizeof(cl_uint), CL_MEM_READ_WRITE)),
       stopwatch_(session_->settings().profile.get()),
-      at_once_(session_->frames_at_once()) {
-  fill_with_zeros(violations_, sizeof(cl_uint));
+      share_(session_->share()) {
+  const Device& device = session_->device();
+  on_device(device, [&] {
+    queue_ = cl::CommandQueue(session_->context(), device.device,
+                              session_->settings().profile ? CL_QUEUE_PROFILING_ENABLE : 0);
+    kernels_ = Kernels(session_->program(), device.device);
+    ensure(violations_, sizeof(cl_uint), CL_MEM_READ_WRITE);
+    fill_with_zeros(violations_, sizeof(cl_uint));
+  });
 }
 
 std::vector<LaneResult> Batch::reduce(std::span<const Frame* const> frames) {
   std::vector<LaneResult> results;
   while (results.size() < frames.size()) {
-    const std::size_t count = std::min(at_once_, frames.size() - results.size());
+    const std::size_t room = std::min(at_once_, session_->frames_at_once(share_, frames.front()->codec));
+    const std::size_t count = std::min(room, frames.size() - results.size());
+    const bool had_buffers = held_ > violations_.bytes();
     std::string reason;
+    bool less_may_do = true;
     try {
       auto some = reduce_some(frames.subspan(results.size(), count));
       std::move(some.begin(), some.end(), std::back_inserter(results));
@@ -89,26 +48,43 @@ std::vector<LaneResult> Batch::reduce(std::span<const Frame* const> frames) {
       reason = error.what();
     } catch (const cl::Error& error) {
       reason = describe(error);
-      if (!is_out_of_memory(error)) {
-        throw Error(ErrorKind::kBackend, fmt::format(kMessage, session_->device().name), reason,
-                    "see whether the device still works, then run again");
-      }
+      less_may_do = is_out_of_memory(error);
     }
-    queue_.finish();
-    buffers_ = {};
+    const std::string worse = give_up();
+    if (!less_may_do || !worse.empty()) {
+      throw device_fault(session_->device(),
+                         worse.empty() ? reason : fmt::format("{}, then {}", reason, worse),
+                         "see whether the device still works, then run again");
+    }
+    if (had_buffers) continue;  // of other codecs or sizes, maybe: without them as many frames may have room
     if (count == 1) {
-      throw Error(
-          ErrorKind::kBackend, fmt::format(kMessage, session_->device().name),
-          fmt::format("out of memory, even for one frame at a time: {}", reason),
-          "close other programs that use it, raise --device-memory if that is given, or choose another");
+      throw device_fault(session_->device(),
+                         fmt::format("out of memory, even for one frame at a time: {}", reason),
+                         "close other programs that use it, raise --device-memory if that is given, try "
+                         "--threads 1, or choose another");
     }
     at_once_ = (count + 1) / 2;
   }
   return results;
 }
 
+// After a fault: waits for what was begun, as it uses the buffers, and lets go of them. What the device says
+// to that; empty if all is well.
+std::string Batch::give_up() {
+  std::string fault;
+  try {
+    queue_.finish();
+  } catch (const cl::Error& error) {
+    fault = describe(error);
+  }
+  stopwatch_.discard();
+  buffers_ = {};
+  held_ = violations_.bytes();
+  return fault;
+}
+
 std::vector<LaneResult> Batch::reduce_some(std::span<const Frame* const> frames) {
-  const Layout layout = lay_out(frames);
+  const BatchLayout layout = lay_out(*session_, frames);
   const Choice& choice = session_->choice();
   const cl_uint pixels = session_->numbers().pixels;
   const cl_uint band = choice.method == Method::kRows ? pixels : std::min(choice.band_pixels, pixels);
@@ -127,62 +103,26 @@ std::vector<LaneResult> Batch::reduce_some(std::span<const Frame* const> frames)
   return fetch(frames);
 }
 
-Batch::Layout Batch::lay_out(std::span<const Frame* const> frames) const {
-  Layout layout;
-  layout.codec = frames.front()->codec;
-  layout.type = frames.front()->type;
-  layout.frames = static_cast<cl_uint>(frames.size());
-  for (const Frame* frame : frames) {
-    const std::uint64_t bytes = frame->payload.size();
-    const std::uint64_t segment = session_->choice().segment_bytes;
-    std::uint64_t pieces = layout.codec == Codec::kByteOffset ? (bytes + segment - 1) / segment : 0;
-    std::uint64_t block_elements = 0;
-    if (has_blocks(layout.codec)) {
-      const auto table = find_blocks(*frame);
-      if (!table) {
-        throw Error(ErrorKind::kBackend, fmt::format(kMessage, session_->device().name),
-                    fmt::format("{} changed while it was read", describe(*frame)),
-                    "run again when it is complete");
-      }
-      block_elements = table->block_elements;
-      pieces = table->blocks.size();
-      for (const PackedBlock& block : table->blocks) {
-        layout.blocks.insert(layout.blocks.end(), {layout.packed_bytes + block.offset, block.bytes,
-                                                   block.place, block.size, cl_ulong{block.stored}});
-      }
-    }
-    layout.numbers.insert(layout.numbers.end(),
-                          {layout.packed_bytes, bytes, layout.pieces, pieces, block_elements});
-    layout.packed_bytes += round_up(bytes, kAlignment);
-    layout.pieces += pieces;
-    layout.most_pieces = std::max(layout.most_pieces, static_cast<cl_uint>(pieces));
-  }
-  layout.packed_bytes += kPadding;
-  return layout;
-}
-
 void Batch::ensure(DeviceBuffer& buffer, std::uint64_t bytes, cl_mem_flags flags) {
   if (buffer.bytes() >= bytes && buffer.bytes() > 0) return;
+  held_ -= buffer.bytes();
   buffer = {};
+  // The other threads of the device count on their shares.
+  if (held_ + DeviceMemory::bytes_for(bytes) > share_) {
+    throw OutOfDeviceMemory(
+        fmt::format("{} bytes beside {} are more than a thread's share of {}", bytes, held_, share_));
+  }
   buffer = session_->memory().allocate(bytes, flags);
+  held_ += buffer.bytes();
 }
 
 void Batch::fill_with_zeros(const DeviceBuffer& buffer, std::uint64_t bytes) {
   if (bytes > 0) queue_.enqueueFillBuffer(buffer.get(), cl_uint{0}, 0, bytes);
 }
 
-template <typename... Args>
-void Batch::launch(const char* stage, cl::Kernel& kernel, cl::NDRange global, cl::NDRange local,
-                   const Args&... args) {
-  cl_uint index = 0;
-  (kernel.setArg(index++, args), ...);
-  kernel.setArg(index, violations_.get());
-  queue_.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, stopwatch_.time(stage));
-}
-
 // Payloads go through memory that the driver can transfer from directly; where device and host share memory
 // they are there already.
-void Batch::send(std::span<const Frame* const> frames, const Layout& layout) {
+void Batch::send(std::span<const Frame* const> frames, const BatchLayout& layout) {
   const auto start = std::chrono::steady_clock::now();
   const bool unified = session_->unified();
   packed_bytes_ = layout.packed_bytes;
@@ -214,167 +154,21 @@ void Batch::send(std::span<const Frame* const> frames, const Layout& layout) {
                             layout.numbers.data());
 }
 
-cl::NDRange Batch::over_pieces(const Layout& layout) const {
-  return {round_up(layout.most_pieces, session_->choice().decode_group), layout.frames};
-}
-
-cl::NDRange Batch::pieces_group() const { return {session_->choice().decode_group, 1}; }
-
-void Batch::prepare_decoding(const Layout& layout) {
-  ensure(buffers_.faulty, layout.frames * sizeof(cl_uint), CL_MEM_READ_WRITE);
-  fill_with_zeros(buffers_.faulty, layout.frames * sizeof(cl_uint));
-  if (has_blocks(layout.codec)) unpack(layout);
-  if (layout.codec != Codec::kByteOffset) return;
-  const cl_ulong table = layout.pieces * kStates;
-  const cl_ulong starts = layout.pieces + layout.frames;
-  ensure(buffers_.table_sums, table * sizeof(cl_ulong), CL_MEM_READ_WRITE);
-  ensure(buffers_.table_ends, table * sizeof(cl_uint), CL_MEM_READ_WRITE);
-  ensure(buffers_.entries, starts * sizeof(cl_uint), CL_MEM_READ_WRITE);
-  ensure(buffers_.positions, starts * sizeof(cl_uint), CL_MEM_READ_WRITE);
-  ensure(buffers_.values, starts * sizeof(cl_ulong), CL_MEM_READ_WRITE);
-  launch("survey segments", kernels_.survey, over_pieces(layout), pieces_group(), buffers_.packed.get(),
-         cl_ulong{packed_bytes_}, buffers_.frames.get(), layout.frames, session_->choice().segment_bytes,
-         buffers_.table_sums.get(), buffers_.table_ends.get(), table);
-  const std::size_t group = session_->choice().join_group;
-  launch("join segments", kernels_.join, cl::NDRange(group * layout.frames), cl::NDRange(group),
-         buffers_.frames.get(), layout.frames, session_->numbers().pixels, buffers_.table_sums.get(),
-         buffers_.table_ends.get(), table, buffers_.entries.get(), buffers_.positions.get(),
-         buffers_.values.get(), starts, buffers_.faulty.get(), cl::Local(group * kStates * sizeof(cl_uint2)),
-         cl::Local(group * kStates * sizeof(cl_ulong)));
-}
-
-std::uint64_t Batch::unpacked_stride(const Layout& layout) const {
-  return round_up(session_->plan().pixels() * size_of(layout.type), kAlignment);
-}
-
-void Batch::unpack(const Layout& layout) {
-  ensure(buffers_.blocks, layout.blocks.size() * sizeof(cl_ulong), CL_MEM_READ_ONLY);
-  ensure(buffers_.unpacked, unpacked_stride(layout) * layout.frames, CL_MEM_READ_WRITE);
-  queue_.enqueueWriteBuffer(buffers_.blocks.get(), CL_TRUE, 0, layout.blocks.size() * sizeof(cl_ulong),
-                            layout.blocks.data());
-  launch("unpack blocks", kernels_.unpack, over_pieces(layout), pieces_group(), buffers_.packed.get(),
-         cl_ulong{packed_bytes_}, buffers_.frames.get(), layout.frames, buffers_.blocks.get(),
-         cl_ulong{layout.blocks.size() / kBlockNumbers}, buffers_.unpacked.get(),
-         cl_ulong{unpacked_stride(layout)}, buffers_.faulty.get());
-}
-
-void Batch::decode(const Layout& layout, cl_uint first, cl_uint end) {
-  const Band band = {first, end, stride_};
-  if (layout.codec == Codec::kByteOffset) {
-    launch("decode segments", kernels_.decode, over_pieces(layout), pieces_group(), buffers_.packed.get(),
-           cl_ulong{packed_bytes_}, buffers_.frames.get(), layout.frames, session_->numbers().pixels,
-           session_->choice().segment_bytes, buffers_.entries.get(), buffers_.positions.get(),
-           buffers_.values.get(), cl_ulong{layout.pieces + layout.frames}, band, buffers_.pixels.get(),
-           cl_ulong{pixel_entries_}, buffers_.faulty.get());
-    return;
-  }
-  const bool is_signed = layout.type == PixelType::kI8 || layout.type == PixelType::kI16;
-  const auto pixel_bytes = static_cast<cl_uint>(size_of(layout.type));
-  if (is_bitshuffled(layout.codec)) {
-    launch("unshuffle pixels", kernels_.unshuffle,
-           cl::NDRange(round_up((end - first + 7) / 8, kPlainGroup), layout.frames),
-           cl::NDRange(kPlainGroup, 1), buffers_.unpacked.get(), cl_ulong{unpacked_stride(layout)},
-           buffers_.frames.get(), layout.frames, session_->numbers().pixels, pixel_bytes, cl_uint{is_signed},
-           band, buffers_.pixels.get(), cl_ulong{pixel_entries_});
-    return;
-  }
-  const bool blocks = has_blocks(layout.codec);
-  const cl_ulong stride = blocks ? unpacked_stride(layout) : 0;  // 0: payloads are where they were packed
-  launch("widen pixels", kernels_.widen, cl::NDRange(round_up(end - first, kPlainGroup), layout.frames),
-         cl::NDRange(kPlainGroup, 1), blocks ? buffers_.unpacked.get() : buffers_.packed.get(),
-         cl_ulong{blocks ? stride * layout.frames : packed_bytes_}, buffers_.frames.get(), layout.frames,
-         stride, pixel_bytes, cl_uint{is_signed}, band, buffers_.pixels.get(), cl_ulong{pixel_entries_});
-}
-
-void Batch::clear(cl_uint frames) {
-  const PlanNumbers& plan = session_->numbers();
-  const Choice& choice = session_->choice();
-  const std::uint64_t results = std::uint64_t{frames} * plan.bins * session_->quantities() * sizeof(cl_long);
-  ensure(buffers_.results, results, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR);
-  ensure(buffers_.invalid_counts, frames * sizeof(cl_uint), CL_MEM_READ_WRITE);
-  fill_with_zeros(buffers_.invalid_counts, frames * sizeof(cl_uint));
-  if (choice.method == Method::kLocal) fill_with_zeros(buffers_.results, results);
-  if (choice.method != Method::kLanes) return;
-  const std::uint64_t sums = std::uint64_t{choice.items} * plan.bins * kLanes * sizeof(cl_long);
-  ensure(buffers_.signal, sums, CL_MEM_READ_WRITE);
-  ensure(buffers_.variance, sums * plan.has_variance, CL_MEM_READ_WRITE);
-  ensure(buffers_.missing, sums * (2 + plan.has_dark), CL_MEM_READ_WRITE);
-  ensure(buffers_.invalid, choice.items * kLanes * sizeof(cl_uint), CL_MEM_READ_WRITE);
-  fill_with_zeros(buffers_.signal, sums);
-  fill_with_zeros(buffers_.variance, sums * plan.has_variance);
-  fill_with_zeros(buffers_.missing, sums * (2 + plan.has_dark));
-  fill_with_zeros(buffers_.invalid, choice.items * kLanes * sizeof(cl_uint));
-}
-
-void Batch::integrate(cl_uint frames, cl_uint first, cl_uint end) {
-  const PlanNumbers& plan = session_->numbers();
-  const PlanBuffers& matrix = session_->buffers();
-  const Choice& choice = session_->choice();
-  const Band band = {first, end, stride_};
-  const cl_ulong results = cl_ulong{frames} * plan.bins * session_->quantities();
-  switch (choice.method) {
-    case Method::kLanes:
-      launch("integrate", kernels_.lanes, cl::NDRange(choice.items), cl::NDRange(1), plan, matrix.first.get(),
-             matrix.bins.get(), matrix.weights.get(), matrix.normalization.get(), matrix.dark.get(), band,
-             buffers_.pixels.get(), cl_ulong{pixel_entries_}, frames, buffers_.one_counts.get(),
-             buffers_.signal.get(), buffers_.variance.get(), buffers_.missing.get(),
-             cl_ulong{choice.items} * plan.bins * kLanes, buffers_.invalid.get());
-      return;
-    case Method::kRows:
-      launch("integrate", kernels_.rows, cl::NDRange(std::size_t{plan.bins} * choice.group, (frames + 3) / 4),
-             cl::NDRange(choice.group, 1), plan, matrix.rows.get(), matrix.row_pixels.get(),
-             matrix.row_weights.get(), matrix.normalization.get(), matrix.dark.get(), band,
-             buffers_.pixels.get(), cl_ulong{pixel_entries_}, frames, buffers_.one_counts.get(),
-             buffers_.results.get(), results, buffers_.invalid_counts.get(),
-             cl::Local(choice.group * 4 * sizeof(cl_long)));
-      return;
-    case Method::kLocal:
-      launch("integrate", kernels_.local, cl::NDRange(std::size_t{choice.items} * choice.group, frames),
-             cl::NDRange(choice.group, 1), plan, matrix.first.get(), matrix.bins.get(), matrix.weights.get(),
-             matrix.normalization.get(), matrix.dark.get(), band, buffers_.pixels.get(),
-             cl_ulong{pixel_entries_}, frames, buffers_.one_counts.get(), buffers_.results.get(), results,
-             buffers_.invalid_counts.get(),
-             cl::Local(std::size_t{plan.bins} * sizeof(cl_long) * (1 + plan.has_variance)));
-  }
-}
-
-void Batch::add_up(cl_uint frames) {
-  const PlanNumbers& plan = session_->numbers();
-  const Choice& choice = session_->choice();
-  if (choice.method != Method::kLanes) return;
-  launch("add up", kernels_.add_counts, cl::NDRange(frames), cl::NDRange(1), cl_uint{choice.items},
-         buffers_.invalid.get(), buffers_.invalid_counts.get(), frames);
-  const cl_ulong sums = cl_ulong{choice.items} * plan.bins * kLanes;
-  const cl_ulong quantity = cl_ulong{frames} * plan.bins;
-  cl_ulong to = 0;
-  const auto add = [&](const DeviceBuffer& from, cl_ulong at, cl_ulong entries, bool only_missing) {
-    launch("add up", kernels_.add_sums, cl::NDRange(round_up(plan.bins, kPlainGroup), frames),
-           cl::NDRange(kPlainGroup, 1), plan.bins, cl_uint{choice.items}, from.get(), at, entries,
-           cl_uint{only_missing}, buffers_.invalid_counts.get(), frames, buffers_.results.get(), to,
-           quantity * session_->quantities());
-    to += quantity;
-  };
-  add(buffers_.signal, 0, sums, false);
-  if (plan.has_variance) add(buffers_.variance, 0, sums, false);
-  for (cl_ulong part = 0; part < 2 + plan.has_dark; ++part) {
-    add(buffers_.missing, part * sums, (2 + plan.has_dark) * sums, true);
-  }
-}
-
 std::vector<LaneResult> Batch::fetch(std::span<const Frame* const> frames) {
   const PlanNumbers& plan = session_->numbers();
   const std::size_t count = frames.size();
   std::vector<cl_uint> invalid(count);
   std::vector<cl_uint> faulty(count);
   cl_uint violations = 0;
-  queue_.enqueueReadBuffer(buffers_.invalid_counts.get(), CL_FALSE, 0, count * sizeof(cl_uint),
+  // Each waits: a read that is under way when a later one fails would write to memory that is gone.
+  queue_.enqueueReadBuffer(buffers_.invalid_counts.get(), CL_TRUE, 0, count * sizeof(cl_uint),
                            invalid.data());
-  queue_.enqueueReadBuffer(violations_.get(), CL_FALSE, 0, sizeof(cl_uint), &violations);
+  queue_.enqueueReadBuffer(violations_.get(), CL_TRUE, 0, sizeof(cl_uint), &violations);
   queue_.enqueueReadBuffer(buffers_.faulty.get(), CL_TRUE, 0, count * sizeof(cl_uint), faulty.data());
   if (violations != 0) {
-    throw Error(ErrorKind::kBackend, fmt::format(kMessage, session_->device().name),
-                fmt::format("kernels left the bounds of their arrays {} times", violations),
-                "this is a fault of the kernels: please report it");
+    throw device_fault(session_->device(),
+                       fmt::format("kernels left the bounds of their arrays {} times", violations),
+                       "this is a fault of the kernels: please report it");
   }
   // The missing sums come last and are rarely needed.
   const bool any_invalid = std::any_of(invalid.begin(), invalid.end(), [](cl_uint n) { return n > 0; });

@@ -7,7 +7,6 @@
 namespace annulus::opencl {
 namespace {
 
-// No buffer is smaller than the widest access.
 constexpr std::uint64_t kSmallestBuffer = 256;
 
 }  // namespace
@@ -30,8 +29,10 @@ DeviceMemory::DeviceMemory(cl::Context context, const cl::Device& device, std::u
   if (limit != 0) limit_ = std::min(limit_, limit);
 }
 
+std::uint64_t DeviceMemory::bytes_for(std::uint64_t bytes) { return std::max(bytes, kSmallestBuffer); }
+
 DeviceBuffer DeviceMemory::allocate(std::uint64_t bytes, cl_mem_flags flags) {
-  bytes = std::max(bytes, kSmallestBuffer);
+  bytes = bytes_for(bytes);
   if (bytes > largest_) {
     throw OutOfDeviceMemory(
         fmt::format("a buffer of {} bytes is more than the {} that the device allows", bytes, largest_));

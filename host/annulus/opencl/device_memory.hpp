@@ -43,6 +43,9 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   // `limit` in bytes; 0: all that the device has.
   DeviceMemory(cl::Context context, const cl::Device& device, std::uint64_t limit);
 
+  // What a buffer for so many bytes takes: none is smaller than the widest access.
+  static std::uint64_t bytes_for(std::uint64_t bytes);
+
   // Throws OutOfDeviceMemory.
   DeviceBuffer allocate(std::uint64_t bytes, cl_mem_flags flags);
 

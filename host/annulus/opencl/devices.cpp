@@ -132,11 +132,11 @@ std::vector<Device> select_devices(const std::string& which) {
     const std::size_t comma = std::min(which.find(',', from), which.size());
     const std::string part = which.substr(from, comma - from);
     from = comma + 1;
-    if (part.empty()) {
+    const auto [name, parts] = take_split(part);
+    if (name.empty()) {  // it would be a part of every name
       throw Error(ErrorKind::kUsage, kOption, fmt::format("'{}' names no device", which),
                   "for example 0, 0:1, 0:0,0:1, all, or a part of a name");
     }
-    const auto [name, parts] = take_split(part);
     const std::size_t before = selected.size();
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (!is_meant(found[i], i, name)) continue;

@@ -47,6 +47,9 @@ class Stopwatch {
   // After the queue has finished.
   void read();
 
+  // Instead of read(), after a fault: a command that failed has left no event.
+  void discard() { timed_.clear(); }
+
  private:
   struct Timed {
     const char* stage;

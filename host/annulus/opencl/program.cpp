@@ -9,11 +9,11 @@
 namespace annulus::opencl {
 namespace {
 
-constexpr const char* kKind = "program";
+constexpr const char* kProgramKind = "program";
 
 std::optional<cl::Program> from_cache(const cl::Context& context, const Device& device,
                                       const std::string& key, const std::string& options) {
-  const auto cached = read_cached(kKind, key);
+  const auto cached = read_cached(kProgramKind, key);
   if (!cached || cached->empty()) return std::nullopt;
   std::vector<unsigned char> binary(cached->size());
   std::memcpy(binary.data(), cached->data(), cached->size());
@@ -29,7 +29,7 @@ std::optional<cl::Program> from_cache(const cl::Context& context, const Device& 
 void to_cache(const cl::Program& program, const std::string& key) {
   try {
     const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
-    if (binaries.size() == 1) write_cached(kKind, key, std::as_bytes(std::span(binaries.front())));
+    if (binaries.size() == 1) write_cached(kProgramKind, key, std::as_bytes(std::span(binaries.front())));
   } catch (const cl::Error&) {  // a driver that gives no binaries
   }
 }

@@ -1,4 +1,6 @@
-#include <annulus/core/error.hpp>
+#include <annulus/codecs/block_decoder.hpp>
+#include <annulus/opencl/batch_layout.hpp>
+#include <annulus/opencl/device_fault.hpp>
 #include <annulus/opencl/program.hpp>
 #include <annulus/opencl/session.hpp>
 #include <annulus/plan/validity.hpp>
@@ -12,6 +14,10 @@ namespace annulus::opencl {
 namespace {
 
 constexpr std::uint32_t kFirstEntry = 0x80000000u;  // as in kernels/plan.cl
+
+constexpr std::uint64_t kBlockOverhead = 32;  // its length, and what LZ4 adds to bytes that do not compress
+constexpr std::uint64_t kSmallBuffers =
+    8192;  // the numbers of frames, counts and the like, with their padding
 
 template <typename T>
 std::uint64_t bytes_of(const T& values) {
@@ -68,9 +74,9 @@ Session::Session(Device device, std::shared_ptr<const Plan> plan, SessionSetting
     : device_(std::move(device)),
       plan_(std::move(plan)),
       settings_(std::move(settings)),
-      numbers_(plan_numbers(*plan_)),
-      unified_(settings_.unified.value_or(device_.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() != 0)) {
-  try {
+      numbers_(plan_numbers(*plan_)) {
+  on_device(device_, [&] {
+    unified_ = settings_.unified.value_or(device_.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() != 0);
     context_ = cl::Context(device_.device);
     queue_ = cl::CommandQueue(context_, device_.device);
     memory_ = std::make_shared<DeviceMemory>(context_, device_.device, settings_.memory);
@@ -79,10 +85,7 @@ Session::Session(Device device, std::shared_ptr<const Plan> plan, SessionSetting
     if (settings_.check_bounds) options += " -D CHECK_BOUNDS";
     program_ = build_program(context_, device_, kernel_source() + settings_.extra_source, options);
     upload_plan();
-  } catch (const cl::Error& error) {
-    throw Error(ErrorKind::kBackend, fmt::format("OpenCL device {}", device_.name), describe(error),
-                "see whether other programs can use it, or choose another: see 'annulus devices'");
-  }
+  });
   if (settings_.choice) choice_ = *settings_.choice;
 }
 
@@ -103,9 +106,9 @@ void Session::upload_plan() {
     buffers_.normalization = upload(plan_->normalization.data(), bytes_of(plan_->normalization));
     buffers_.dark = upload(plan_->dark.data(), bytes_of(plan_->dark));
   } catch (const OutOfDeviceMemory& error) {
-    throw Error(ErrorKind::kBackend, fmt::format("OpenCL device {}", device_.name),
-                fmt::format("the plan takes {} bytes, for which it has no room: {}", needed, error.what()),
-                "choose a device with more memory, fewer bins or pixels, or --backend cpu");
+    throw device_fault(
+        device_, fmt::format("the plan takes {} bytes, for which it has no room: {}", needed, error.what()),
+        "choose a device with more memory, fewer bins or pixels, or --backend cpu");
   }
 }
 
@@ -125,66 +128,103 @@ void Session::upload_rows() {
       weights[place] = matrix.weight[entry] | (entry == matrix.first[pixel] ? kFirstEntry : 0);
     }
   }
-  buffers_.row_pixels = upload(pixels.data(), bytes_of(pixels));
-  buffers_.row_weights = upload(weights.data(), bytes_of(weights));
+  // All of them or none: what has room alone shall not stay behind.
+  DeviceBuffer row_pixels = upload(pixels.data(), bytes_of(pixels));
+  DeviceBuffer row_weights = upload(weights.data(), bytes_of(weights));
   buffers_.rows = upload(rows.data(), bytes_of(rows));
+  buffers_.row_pixels = std::move(row_pixels);
+  buffers_.row_weights = std::move(row_weights);
 }
 
-std::uint64_t Session::batch_bytes(std::size_t frames, const Choice& choice) const {
+std::uint64_t Session::bytes_of_rows() const {
+  const std::uint64_t entries = plan_->matrix.bin.size();
+  return 2 * DeviceMemory::bytes_for(entries * sizeof(std::uint32_t)) +
+         DeviceMemory::bytes_for((plan_->bins() + std::uint64_t{1}) * sizeof(std::uint32_t));
+}
+
+// The memory that is left once a choice is taken.
+std::uint64_t Session::left_beside(const Choice& choice) const {
+  const std::uint64_t left = memory_->left() + (buffers_.rows.bytes() > 0 ? bytes_of_rows() : 0);
+  const std::uint64_t rows = choice.method == Method::kRows ? bytes_of_rows() : 0;
+  return left - std::min(left, rows);
+}
+
+std::uint64_t Session::batch_bytes(std::size_t frames, const Choice& choice, Codec codec) const {
   const std::uint64_t pixels = plan_->pixels();
-  const std::uint64_t payload = pixels * std::max<std::uint64_t>(size_of(plan_->pixel_type), 2);
-  const std::uint64_t tables = (payload / choice.segment_bytes + 1) * 15 * 12;
+  const PixelType type = needs_quantising(plan_->pixel_type) ? PixelType::kI32 : plan_->pixel_type;
+  const std::uint64_t bytes = pixels * size_of(type);
+  std::uint64_t payload = round_up(bytes, kAlignment);
+  std::uint64_t decoding = 0;
+  if (codec == Codec::kByteOffset) {
+    const std::uint64_t segments = payload / choice.segment_bytes + 1;
+    decoding = segments * kStates * (sizeof(cl_ulong) + sizeof(cl_uint)) +
+               (segments + 1) * (sizeof(cl_ulong) + 2 * sizeof(cl_uint));
+  } else if (has_blocks(codec)) {
+    const std::uint64_t blocks = bytes / default_block_bytes(size_of(type)) + 2;
+    decoding = payload + blocks * kBlockNumbers * sizeof(cl_ulong);
+    payload += bytes / 255 + blocks * kBlockOverhead;  // at worst: what does not compress
+  }
+  if (!unified_) payload *= 2;  // what is sent lies in memory of the host as well
   const std::uint64_t band =
       choice.method == Method::kRows ? pixels : std::min<std::uint64_t>(pixels, choice.band_pixels);
   const std::uint64_t results = std::uint64_t{plan_->bins()} * sizeof(std::int64_t) * quantities();
-  const std::uint64_t partial = choice.method == Method::kLanes ? results * choice.items * kLanes : 0;
-  return frames * (payload + tables + band * sizeof(std::int32_t) + results) + partial;
+  const std::uint64_t partial =
+      choice.method == Method::kLanes ? choice.items * kLanes * (results + sizeof(cl_uint)) : 0;
+  return frames * (payload + decoding + round_up(band, kLanes) * sizeof(std::int32_t) + results) + partial +
+         kSmallBuffers;
 }
 
-bool Session::can(const Choice& choice) const {
+bool Session::can(const Choice& choice, Codec codec) const {
   const std::uint64_t local = device_.device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
   const std::uint64_t most_items = device_.device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
   const std::uint64_t bins = plan_->bins();
-  if (choice.decode_group > most_items || choice.join_group > most_items ||
-      choice.join_group * 15 * 16 > local)
-    return false;
-  if (batch_bytes(1, choice) > memory_->left()) return false;
+  // Groups are made no larger than the device takes.
+  const std::uint64_t join_group = std::min<std::uint64_t>(choice.join_group, most_items);
+  const std::uint64_t group = std::min<std::uint64_t>(choice.group, most_items);
+  if (join_group * kStates * 2 * sizeof(cl_ulong) > local) return false;
+  if (batch_bytes(1, choice, codec) > left_beside(choice)) return false;
   switch (choice.method) {
     case Method::kLanes:
       return bins * choice.items * kLanes * sizeof(std::int64_t) * (2 + numbers_.has_dark) <=
              memory_->largest_buffer();
     case Method::kRows:
-      return choice.group <= most_items && choice.group * 4 * sizeof(std::int64_t) <= local &&
+      return group * 4 * sizeof(std::int64_t) <= local &&
              plan_->pixels() * sizeof(std::int32_t) <= memory_->largest_buffer();
     case Method::kLocal:
       break;
   }
-  return choice.group <= most_items &&
-         bins * sizeof(std::int64_t) * (1 + numbers_.has_variance) + 1024 <= local;
+  return bins * sizeof(std::int64_t) * (1 + numbers_.has_variance) + 1024 <= local;
 }
 
 void Session::take(const Choice& choice) {
-  if (choice.method == Method::kRows) upload_rows();
+  if (choice.method == Method::kRows) {
+    on_device(device_, [&] { upload_rows(); });
+  } else {
+    buffers_.rows = {};
+    buffers_.row_pixels = {};
+    buffers_.row_weights = {};
+  }
   choice_ = choice;
 }
 
 unsigned Session::share_memory(unsigned wanted) {
-  const std::uint64_t one = std::max<std::uint64_t>(batch_bytes(1, choice_), 1);
+  const std::uint64_t least = batch_bytes(1, choice_, Codec::kRaw);
+  const std::uint64_t most =
+      std::max(batch_bytes(1, choice_, Codec::kByteOffset), batch_bytes(1, choice_, Codec::kBitshuffleLz4));
   const std::uint64_t left = memory_->left();
-  if (one > left) {
-    throw Error(ErrorKind::kBackend, fmt::format("OpenCL device {}", device_.name),
-                fmt::format("a single frame takes {} bytes beside the plan, and {} are left", one, left),
-                "choose a device with more memory, or --backend cpu");
+  if (least > left) {
+    throw device_fault(
+        device_, fmt::format("a single frame takes {} bytes beside the plan, and {} are left", least, left),
+        "choose a device with more memory, or --backend cpu");
   }
-  const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(left / one, 1, wanted));
+  const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(left / most, 1, wanted));
   share_ = left / threads;
   return threads;
 }
 
-std::size_t Session::frames_at_once() const {
-  const std::uint64_t share = share_ == 0 ? memory_->left() : share_;
+std::size_t Session::frames_at_once(std::uint64_t bytes, Codec codec) const {
   std::size_t frames = kLanes;
-  while (frames > 1 && batch_bytes(frames, choice_) > share) --frames;
+  while (frames > 1 && batch_bytes(frames, choice_, codec) > bytes) --frames;
   return frames;
 }
 

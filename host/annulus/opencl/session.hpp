@@ -1,6 +1,7 @@
 // One device with a plan in its memory; shared by the threads that give it frames.
 #pragma once
 
+#include <annulus/core/frame.hpp>
 #include <annulus/opencl/choice.hpp>
 #include <annulus/opencl/device_memory.hpp>
 #include <annulus/opencl/devices.hpp>
@@ -66,26 +67,34 @@ class Session {
   // Quantities of a result: signal, variance, missing normalisation, counts and dark.
   std::uint32_t quantities() const { return 3 + numbers_.has_variance + numbers_.has_dark; }
 
-  // What frames that are reduced side by side take beside the plan, about.
-  std::uint64_t batch_bytes(std::size_t frames, const Choice& choice) const;
+  // What frames that are reduced side by side take beside the plan: about, as nobody knows yet how well they
+  // are compressed. Of a codec that kernels decode.
+  std::uint64_t batch_bytes(std::size_t frames, const Choice& choice, Codec codec) const;
 
-  // Whether the device can do it that way at all.
-  bool can(const Choice& choice) const;
+  // Whether the device can do it that way at all, and has room for a frame of that codec.
+  bool can(const Choice& choice, Codec codec) const;
 
-  // Takes a choice, and brings the form of the plan it needs to the device.
+  // Takes a choice: brings the form of the plan it needs to the device, and lets go of what it does not need.
+  // Throws kBackend if there is no room, and leaves the choice before.
   void take(const Choice& choice);
 
-  // Shares what memory is left among as many threads, each with a batch of its own, as have room for a frame;
-  // at most `wanted`. Their number. Throws kBackend if there is room for none.
+  // Shares what memory is left among as many threads, each with a batch of its own, as have room for a frame
+  // of any codec; at most `wanted`, at least one. Their number. Throws kBackend if not even a raw frame has
+  // room.
   unsigned share_memory(unsigned wanted);
 
-  // Frames side by side that have room in the share of one thread, at least 1.
-  std::size_t frames_at_once() const;
+  // Bytes that the buffers of one batch may take together.
+  std::uint64_t share() const { return share_ == 0 ? memory_->left() : share_; }
+
+  // Frames side by side that have room in so many bytes, at least 1.
+  std::size_t frames_at_once(std::uint64_t bytes, Codec codec) const;
 
  private:
   DeviceBuffer upload(const void* data, std::uint64_t bytes);
   void upload_plan();
   void upload_rows();
+  std::uint64_t bytes_of_rows() const;
+  std::uint64_t left_beside(const Choice& choice) const;
 
   Device device_;
   std::shared_ptr<const Plan> plan_;
@@ -95,7 +104,7 @@ class Session {
   cl::CommandQueue queue_;
   cl::Program program_;
   std::shared_ptr<DeviceMemory> memory_;
-  bool unified_;
+  bool unified_ = false;
   PlanBuffers buffers_;
   Choice choice_;
   std::uint64_t share_ = 0;  // of one thread; 0: not shared yet

@@ -1,7 +1,7 @@
 #include <annulus/codecs/byte_offset.hpp>
-#include <annulus/core/error.hpp>
 #include <annulus/opencl/batch.hpp>
 #include <annulus/opencl/cache_folder.hpp>
+#include <annulus/opencl/device_fault.hpp>
 #include <annulus/opencl/program.hpp>
 #include <annulus/opencl/tuning.hpp>
 #include <annulus/plan/validity.hpp>
@@ -17,17 +17,17 @@
 namespace annulus::opencl {
 namespace {
 
-constexpr const char* kKind = "choice";
+constexpr const char* kChoiceKind = "choice";
 constexpr int kRepetitions = 3;
 
 // Plans of about the same size share what was measured.
 std::string key_of(const Session& session) {
   const PlanNumbers& plan = session.numbers();
   const auto size = [](std::uint64_t value) { return std::bit_width(value); };
-  return fmt::format("{}\n{}\n{} {} {} {} {} {} {} {}\n", identity_of(session.device().device),
+  return fmt::format("{}\n{}\n{} {} {} {} {} {} {} {} {}\n", identity_of(session.device().device),
                      kernel_source(), size(plan.pixels), size(plan.bins), size(plan.entries),
                      plan.has_variance, plan.has_dark, name_of(session.plan().pixel_type), session.unified(),
-                     session.settings().memory >> 20) +
+                     session.settings().memory >> 20, session.settings().check_bounds) +
          (session.settings().method ? std::string(name_of(*session.settings().method)) : "any");
 }
 
@@ -59,22 +59,21 @@ Frame example_frame(const Plan& plan) {
 
 class Tuner {
  public:
-  explicit Tuner(Session& session) : session_(session), frame_(example_frame(session.plan())) {
+  // Takes ways only in which a frame of that codec has room.
+  Tuner(Session& session, Codec codec)
+      : session_(session), codec_(codec), frame_(example_frame(session.plan())) {
     frames_.assign(kLanes, &frame_);
   }
 
   void consider(const Choice& choice) {
-    if (!session_.can(choice)) return;
     const auto wanted = session_.settings().method;
     if (wanted && choice.method != *wanted) return;
+    if (!session_.can(choice, codec_)) return;
     double seconds = 0;
     try {
       seconds = measure(choice);
-    } catch (const OutOfDeviceMemory&) {
-      return;
-    } catch (const cl::Error&) {  // one that this driver does not take
-      return;
-    } catch (const Error&) {
+    } catch (const Error& error) {  // one for which there is no room, or that this driver does not take
+      fault_ = error.fault();
       return;
     }
     if (best_ && seconds >= best_seconds_) return;
@@ -83,6 +82,9 @@ class Tuner {
   }
 
   const std::optional<Choice>& best() const { return best_; }
+
+  // What kept the last way that failed from being measured; empty if none failed.
+  const std::string& fault() const { return fault_; }
 
  private:
   double measure(const Choice& choice) {
@@ -102,14 +104,16 @@ class Tuner {
   }
 
   Session& session_;
+  Codec codec_;
   Frame frame_;
   std::vector<const Frame*> frames_;
   std::optional<Choice> best_;
   double best_seconds_ = 0;
+  std::string fault_;
 };
 
-std::optional<Choice> measure_choice(Session& session) {
-  Tuner tuner(session);
+std::optional<Choice> measure_choice(Session& session, Codec codec, std::string& fault) {
+  Tuner tuner(session, codec);
   const std::uint32_t units = session.device().device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
   Choice choice;
   for (const std::uint32_t items : {4 * units, units}) {
@@ -129,6 +133,7 @@ std::optional<Choice> measure_choice(Session& session) {
     choice.group = group;
     tuner.consider(choice);
   }
+  if (!tuner.fault().empty()) fault = tuner.fault();
   if (!tuner.best()) return std::nullopt;
   for (const std::uint32_t band : {1u << 15, 1u << 18, 1u << 22}) {
     choice = *tuner.best();
@@ -147,26 +152,45 @@ std::optional<Choice> measure_choice(Session& session) {
   return tuner.best();
 }
 
+bool take_cached(Session& session, const std::string& key) {
+  const auto cached = read_cached(kChoiceKind, key);
+  if (!cached) return false;
+  const auto choice = choice_from_text({reinterpret_cast<const char*>(cached->data()), cached->size()});
+  if (!choice || !session.can(*choice, Codec::kRaw)) return false;
+  try {
+    session.take(*choice);
+  } catch (const Error&) {  // less of the device is free than when it was measured
+    return false;
+  }
+  return true;
+}
+
+void take_fastest(Session& session) {
+  const std::string key = key_of(session);
+  if (take_cached(session, key)) return;
+  // Which codec will come is not known. One in blocks takes the most memory; if no way has room for that, a
+  // way that has room for raw frames may still do.
+  std::string fault;
+  auto choice = measure_choice(session, Codec::kBitshuffleLz4, fault);
+  if (!choice) choice = measure_choice(session, Codec::kRaw, fault);
+  if (!choice) {
+    throw device_fault(
+        session.device(),
+        "it can integrate this plan in no way: " +
+            (fault.empty() ? "there is too little memory for a frame beside the plan, or for the bins"
+                           : "what was tried last failed with " + fault),
+        "choose another device, another --opencl-kernel if that is given, or --backend cpu");
+  }
+  session.take(*choice);
+  const std::string text = to_text(*choice);
+  write_cached(kChoiceKind, key, std::as_bytes(std::span(text)));
+}
+
 }  // namespace
 
 void tune(Session& session) {
   if (session.settings().choice) return session.take(*session.settings().choice);
-  const std::string key = key_of(session);
-  if (const auto cached = read_cached(kKind, key)) {
-    const auto choice = choice_from_text({reinterpret_cast<const char*>(cached->data()), cached->size()});
-    if (choice && session.can(*choice)) return session.take(*choice);
-  }
-  const auto choice = measure_choice(session);
-  if (!choice) {
-    throw Error(ErrorKind::kBackend, fmt::format("OpenCL device {}", session.device().name),
-                "it can integrate this plan in no way: there is too little memory for a frame beside the "
-                "plan, or for "
-                "the bins",
-                "choose another device, or --backend cpu");
-  }
-  session.take(*choice);
-  const std::string text = to_text(*choice);
-  write_cached(kKind, key, std::as_bytes(std::span(text)));
+  on_device(session.device(), [&] { take_fastest(session); });
 }
 
 }  // namespace annulus::opencl

@@ -45,15 +45,13 @@ bool unpack_lz4(global const uchar* packed, ulong packed_bytes, ulong in, ulong 
     if (is_last) return out == size;
     const ulong distance = as_ushort(LOAD(2, packed, in, packed_bytes));
     in += 2;
-    if (distance > out) return false;
+    if (distance == 0 || distance > out) return false;
     ulong length = token & 15;
     if (length == 15 && !read_length(packed, packed_bytes, &in, end, &length, violations)) return false;
     length += 4;
     if (length > size - out || out + length + LAST_LITERALS > size) return false;
     for (ulong i = 0; i < length; ++i) {
-      // A distance of 0 stands for nothing; liblz4 takes it for zeros.
-      const uchar byte = distance == 0 ? 0 : AT(unpacked, place + out + i - distance, unpacked_bytes);
-      AT(unpacked, place + out + i, unpacked_bytes) = byte;
+      AT(unpacked, place + out + i, unpacked_bytes) = AT(unpacked, place + out + i - distance, unpacked_bytes);
     }
     out += length;
   }
