@@ -49,7 +49,7 @@ TEST(OpenClBackend, EqualsTheCpuForRandomPlansTypesAndBatches) {
       frames.back().index = 1000 + i;
       frames.back().fraction_bits = static_cast<int>(random() % 5);
     }
-    expect_same_results(plan, frames, checked(choices[static_cast<std::size_t>(round) % choices.size()]));
+    expect_as_cpu(plan, frames, checked(choices[static_cast<std::size_t>(round) % choices.size()]));
     if (HasFatalFailure()) return;
     ++compared;
   }
@@ -105,7 +105,7 @@ TEST(OpenClBackend, DecodesCodesOfAllLengthsWhereverSegmentsCutThem) {
   }
   for (const std::uint32_t segment : {16u, 17u, 31u, 100u, 4096u}) {
     Choice choice{Method::kLanes, 2, 1, 1024, segment, 8, segment % 2 + 1};
-    expect_same_results(plan, frames, checked(choice));
+    expect_as_cpu(plan, frames, checked(choice));
   }
 }
 
@@ -152,7 +152,7 @@ TEST(OpenClBackend, SaysOfDamagedFramesWhatTheCpuSays) {
   huge.payload = Bytes(std::vector<std::byte>(20 * shape.size(), std::byte{1}));
   frames.push_back(huge);
   frames.push_back(good);
-  for (const Choice& choice : some_choices()) expect_same_results(plan, frames, checked(choice));
+  for (const Choice& choice : some_choices()) expect_as_cpu(plan, frames, checked(choice));
 }
 
 TEST(OpenClBackend, TellsValuesThatLeaveInt32OnBothSides) {
@@ -170,7 +170,7 @@ TEST(OpenClBackend, TellsValuesThatLeaveInt32OnBothSides) {
       frames.push_back(std::move(frame));
     }
   }
-  for (const Choice& choice : some_choices()) expect_same_results(plan, frames, checked(choice));
+  for (const Choice& choice : some_choices()) expect_as_cpu(plan, frames, checked(choice));
 }
 
 TEST(OpenClBackend, TakesFramesInBlocksAndSaysWhatIsWrongWithThem) {
@@ -198,7 +198,7 @@ TEST(OpenClBackend, TakesFramesInBlocksAndSaysWhatIsWrongWithThem) {
         frames.push_back(std::move(frame));
       }
     }
-    for (const Choice& choice : some_choices()) expect_same_results(plan, frames, checked(choice));
+    for (const Choice& choice : some_choices()) expect_as_cpu(plan, frames, checked(choice));
   }
 }
 
@@ -242,7 +242,7 @@ TEST(OpenClBackend, SendsThroughPinnedMemoryWhereNoneIsShared) {
     frames.push_back(byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size())));
   auto settings = checked(some_choices().front());
   settings.unified = false;
-  expect_same_results(simple_plan(shape), frames, settings);
+  expect_as_cpu(simple_plan(shape), frames, settings);
 }
 
 TEST(OpenClBackend, TakesMoreBinsThanPixels) {
@@ -251,8 +251,8 @@ TEST(OpenClBackend, TakesMoreBinsThanPixels) {
   const auto plan = simple_plan(shape, 100000);
   const std::vector<Frame> frames(
       3, byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size())));
-  expect_same_results(plan, frames, checked({Method::kLanes, 2, 1, 1 << 16, 64, 8, 1}));
-  expect_same_results(plan, frames, checked({Method::kRows, 1, 4, 1 << 16, 64, 8, 1}));
+  expect_as_cpu(plan, frames, checked({Method::kLanes, 2, 1, 1 << 16, 64, 8, 1}));
+  expect_as_cpu(plan, frames, checked({Method::kRows, 1, 4, 1 << 16, 64, 8, 1}));
 }
 
 TEST(OpenClBackend, TakesFewerFramesAtATimeWhereMemoryIsShort) {
@@ -263,7 +263,7 @@ TEST(OpenClBackend, TakesFewerFramesAtATimeWhereMemoryIsShort) {
     frames.push_back(byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size())));
   auto settings = checked({Method::kRows, 1, 4, 1 << 20, 1024, 8, 1});
   settings.memory = std::uint64_t{3} << 20;  // the plan takes about 1 MiB of it, a batch of 16 frames 4 MiB
-  expect_same_results(simple_plan(shape), frames, settings, {.threads = 1});
+  expect_as_cpu(simple_plan(shape), frames, settings, {.threads = 1});
 }
 
 TEST(OpenClBackend, RefusesWhatHasNoRoom) {

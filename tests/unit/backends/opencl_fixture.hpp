@@ -44,8 +44,8 @@ inline std::vector<FrameResult> reduce_by_opencl(std::shared_ptr<const Plan> pla
   return backend->collect();
 }
 
-inline void expect_same_results(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames,
-                                const opencl::SessionSettings& settings, const BackendOptions& options = {}) {
+inline void expect_as_cpu(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames,
+                          const opencl::SessionSettings& settings, const BackendOptions& options = {}) {
   SCOPED_TRACE(settings.choice ? to_text(*settings.choice) : "tuned");
   const auto expected = CpuReducer(make_cpu_plan(plan, 1), InstructionSet::kGeneric).reduce(frames);
   const auto results = reduce_by_opencl(plan, frames, settings, options);
