@@ -186,20 +186,26 @@ void CakeSplitter::split_bounding_box(std::uint32_t row, std::uint32_t col,
 }
 
 // A closed axis may be a little shorter than a turn, since it begins and ends with pixels. What lies in that
-// gap goes to the last bin.
+// gap goes to the last bin. If the gap is as wide as a bin, pixels at one end have nothing to do with the
+// other: what hangs over stays at its own end, as on an axis that is not closed.
 std::vector<Share> CakeSplitter::azimuth_shares(double low, double high) const {
   std::vector<Share> shares;
   const std::uint32_t bins = axes_.azimuth.bins;
   const double whole = turn();
   const double length = high - low;
-  if (!axes_.closed || (low >= 0 && high <= whole) || !(length > 0)) {
+  const bool goes_round = axes_.closed && whole - bins < 1;
+  if (!goes_round || (low >= 0 && high <= whole) || !(length > 0)) {
     share_interval(low, high, bins, shares);
     return shares;
   }
   const auto add = [&](double from, double to) {
     if (!(to > from)) return;
     const std::size_t before = shares.size();
-    share_interval(from, to, bins, shares);
+    if (from < bins) {
+      share_interval(from, to, bins, shares);
+    } else {
+      shares.push_back({bins - 1, 1.0});
+    }
     for (std::size_t i = before; i < shares.size(); ++i) shares[i].share *= (to - from) / length;
   };
   add(low + whole, whole);  // what is before the beginning; empty unless low < 0

@@ -9,8 +9,9 @@ namespace annulus {
 
 struct CakeAxes {
   BinAxis radial;
-  BinAxis azimuth;      // radian, in the turn that begins at the cut of the pixels' positions
-  bool closed = false;  // it goes all the way round: what leaves it at one end comes in at the other
+  BinAxis azimuth;  // radian, in the turn that begins at the cut of the pixels' positions
+  // Pixels lie on the cut: what leaves the axis at one end comes in at the other, if it is there.
+  bool closed = false;
 };
 
 class CakeSplitter {
