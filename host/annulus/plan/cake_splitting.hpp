@@ -22,6 +22,9 @@ class CakeSplitter {
   // none if it is out of range.
   void split(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
 
+  // A bound of their number that is quickly found: the bins of the pixel's box.
+  std::uint64_t most_shares(std::uint32_t row, std::uint32_t col) const;
+
  private:
   void split_centre(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
   void split_bounding_box(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
