@@ -149,5 +149,64 @@ TEST(CakeDiscontinuity, PlansOfSuchDetectorsAreBuilt) {
   }
 }
 
+// Azimuthal bins, of 15 degrees from -180 on, in which a pixel has shares.
+std::pair<std::uint32_t, std::uint32_t> azimuths_of(const Plan& plan, std::uint32_t row, std::uint32_t col) {
+  const std::size_t pixel = row * plan.shape.cols + col;
+  std::uint32_t low = 24, high = 0;
+  for (std::uint32_t entry = plan.matrix.first[pixel]; entry < plan.matrix.first[pixel + 1]; ++entry) {
+    const auto bin = static_cast<std::uint32_t>(plan.matrix.bin[entry] / plan.axis.size());
+    low = std::min(low, bin);
+    high = std::max(high, bin);
+  }
+  return {low, high};
+}
+
+Plan full_cake(const Geometry& geometry, int discontinuity) {
+  IntegrationOptions options;
+  options.splitting = Splitting::kFull;
+  options.bins = 15;
+  options.azimuth_bins = 24;
+  options.chi_discontinuity = discontinuity;
+  options.azimuth_range = discontinuity == 0 ? Range{0, 360} : Range{-180, 180};
+  return build_plan(geometry, options, {}, {"test", Shape{20, 30}});
+}
+
+using Bins = std::pair<std::uint32_t, std::uint32_t>;
+
+TEST(BeamOnThePixelGrid, PixelsBesideAnEdgeThroughTheBeamSeeHalfATurn) {
+  Geometry geometry = small_geometry({20, 30});
+  for (const double pixel : {1e-4, 1.72e-4, 7.5e-5}) {  // other roundings of the same place
+    geometry.detector.pixel1 = geometry.detector.pixel2 = pixel;
+    geometry.poni1 = 10 * pixel;
+    geometry.poni2 = 15.4 * pixel;
+    EXPECT_EQ(azimuths_of(full_cake(geometry, 180), 10, 15), Bins(12, 23)) << pixel;
+    EXPECT_EQ(azimuths_of(full_cake(geometry, 180), 9, 15), Bins(0, 11)) << pixel;
+    EXPECT_EQ(azimuths_of(full_cake(geometry, 0), 10, 15), Bins(0, 11)) << pixel;
+    EXPECT_EQ(azimuths_of(full_cake(geometry, 0), 9, 15), Bins(12, 23)) << pixel;
+  }
+}
+
+TEST(BeamOnThePixelGrid, PixelsBesideACornerAtTheBeamSeeTheirQuadrant) {
+  for (const double pixel : {1e-4, 1.72e-4, 7.5e-5}) {
+    Geometry geometry = small_geometry({20, 30});
+    geometry.detector.pixel1 = geometry.detector.pixel2 = pixel;
+    geometry.poni1 = 10 * pixel;
+    geometry.poni2 = 15 * pixel;
+    EXPECT_EQ(azimuths_of(full_cake(geometry, 180), 10, 15), Bins(12, 17)) << pixel;
+    EXPECT_EQ(azimuths_of(full_cake(geometry, 180), 10, 14), Bins(18, 23)) << pixel;
+    EXPECT_EQ(azimuths_of(full_cake(geometry, 180), 9, 14), Bins(0, 5)) << pixel;
+    EXPECT_EQ(azimuths_of(full_cake(geometry, 180), 9, 15), Bins(6, 11)) << pixel;
+  }
+}
+
+TEST(BeamOnThePixelGrid, ThePixelThatHoldsTheBeamSeesAllAzimuths) {
+  Geometry geometry = small_geometry({20, 30});
+  for (const double beside : {0.5, 0.01, 0.001}) {  // of a pixel, from its edge
+    geometry.poni1 = (10 + beside) * 1e-4;
+    geometry.poni2 = 15.4e-4;
+    EXPECT_EQ(azimuths_of(full_cake(geometry, 180), 10, 15), Bins(0, 23)) << beside;
+  }
+}
+
 }  // namespace
 }  // namespace annulus::testing
