@@ -140,7 +140,7 @@ TEST(CakeFile, TextHoldsNoCake) {
   const Folder folder;
   EXPECT_THAT(
       message_of(
-          ErrorKind::kOutput,
+          ErrorKind::kUsage,
           [&] { open_xy(folder / "a.xy", make_cake(2, 3), samples::make_run(), IfExists::kRefuse, true); }),
       HasSubstr("no cake"));
 }
@@ -170,14 +170,14 @@ TEST(CakePlot, RefusesWhatItCannotDraw) {
   const Folder folder;
   write_cakes(folder / "a.nxs", make_cake(12, 30), 0, 8);
   const PatternFile file(folder / "a.nxs");
-  const auto draw = [&](auto change) {
+  const auto draw = [&](auto change, ErrorKind kind = ErrorKind::kUsage) {
     PlotOptions options;
     change(options);
-    return message_of(ErrorKind::kInput, [&] { plot_cake(file, options, folder / "a.png"); });
+    return message_of(kind, [&] { plot_cake(file, options, folder / "a.png"); });
   };
   EXPECT_THAT(draw([](auto& o) { o.frames = {1, 2}; }), HasSubstr("do not fit one picture"));
   EXPECT_THAT(draw([](auto& o) { o.frames = {8}; }), HasSubstr("there is no frame 8"));
-  EXPECT_THAT(draw([](auto& o) { o.frames = {5}; }), HasSubstr("frame 5 is bad"));
+  EXPECT_THAT(draw([](auto& o) { o.frames = {5}; }, ErrorKind::kInput), HasSubstr("frame 5 is bad"));
   EXPECT_THAT(draw([](auto& o) { o.radial_range = Range{1000, 2000}; }), HasSubstr("no bin of the file"));
 }
 
