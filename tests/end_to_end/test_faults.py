@@ -292,3 +292,43 @@ def test_full_disk_leaves_a_readable_file(annulus, scan, tmp_path, limit):
         assert frames == stored < 600
         if frames:
             assert numpy.isfinite(file["entry/data/I"][:frames]).any(axis=1).all()
+
+
+def scale(name, factor):
+    def change(entry):
+        entry[name][...] = entry[name][...] * factor
+    return change
+
+
+def shift_middle(name):
+    def change(entry):
+        entry[name][5] += 1e-3 * (entry[name][6] - entry[name][5])
+    return change
+
+
+def remove(name):
+    def change(entry):
+        del entry[name]
+    return change
+
+
+def one_more_invalid(entry):
+    entry["reduction/accumulators/invalid_pixels"][1] += 1
+
+
+@pytest.mark.parametrize("change, word", [
+    (scale("data/norm", 1 + 2**-50), "norm"), (remove("data/norm"), "norm"),
+    (shift_middle("data/radial_axis"), "radial axis"), (shift_middle("data/radial_axis_edges"), "radial axis"),
+    (scale("data/radial_axis_edges", -1), "radial axis"), (remove("data/radial_axis_edges"), "radial axis"),
+    (shift_middle("data/azimuthal_axis"), "azimuthal axis"), (remove("data/azimuthal_axis_edges"), "azimuthal axis"),
+    (remove("data/I_errors"), "I_errors"), (remove("reduction/accumulators/variance"), "variance"),
+    (one_more_invalid, "invalid")])
+def test_verify_finds_what_does_not_belong_together(annulus, scan, tmp_path, change, word):
+    output = tmp_path / "out.nxs"
+    assert run(annulus, scan, output, "--npt-azim", 12, "--error-model", "poisson", inputs=scan.files[:3]).returncode == 0
+    assert annulus("verify", output).returncode == 0
+    with h5py.File(output, "r+") as file:
+        change(file["entry"])
+    done = annulus("verify", output)
+    assert done.returncode not in (0, 1), done.stderr
+    assert word in done.stdout + done.stderr
