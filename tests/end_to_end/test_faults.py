@@ -332,3 +332,14 @@ def test_verify_finds_what_does_not_belong_together(annulus, scan, tmp_path, cha
     done = annulus("verify", output)
     assert done.returncode not in (0, 1), done.stderr
     assert word in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("how", ["--overwrite", "--append"])
+def test_a_reader_that_has_the_output_open_is_not_called_a_writer(annulus, scan, tmp_path, how):
+    output = tmp_path / "out.nxs"
+    assert run(annulus, scan, output, inputs=scan.files[:1]).returncode == 0
+    with h5py.File(output, "r"):
+        done = run(annulus, scan, output, how, inputs=scan.files[:1])
+    expect_error(done, OUTPUT, output, "another program has this file open for reading", "close it there")
+    assert stored_frames(output) == 1
+    assert run(annulus, scan, output, how, inputs=scan.files[:1]).returncode == 0

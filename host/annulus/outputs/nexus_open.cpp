@@ -39,6 +39,10 @@ void check_folder(const fs::path& path) {
 
 // Why the driver could not open the file, in the words of the system.
 [[noreturn]] void refuse_to_open(const fs::path& path, const WriteFault& fault) {
+  if (fault.locked_out && fault.held_by_readers) {
+    refuse(path, "another program has this file open for reading",
+           "close it there, or choose another --output");
+  }
   if (fault.locked_out) {
     refuse(path, "another program is writing this file",
            "wait until it has finished, or choose another --output");
