@@ -343,3 +343,9 @@ def test_a_reader_that_has_the_output_open_is_not_called_a_writer(annulus, scan,
     expect_error(done, OUTPUT, output, "another program has this file open for reading", "close it there")
     assert stored_frames(output) == 1
     assert run(annulus, scan, output, how, inputs=scan.files[:1]).returncode == 0
+
+
+def test_frames_below_zero_cannot_be_drawn(annulus, scan, tmp_path):
+    output = tmp_path / "out.nxs"
+    assert run(annulus, scan, output, inputs=scan.files[:1]).returncode == 0
+    expect_error(annulus("plot", output, "--frame", "-1", "-o", tmp_path / "a.png"), USAGE, "--frame", "-1")
