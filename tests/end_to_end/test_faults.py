@@ -349,3 +349,11 @@ def test_frames_below_zero_cannot_be_drawn(annulus, scan, tmp_path):
     output = tmp_path / "out.nxs"
     assert run(annulus, scan, output, inputs=scan.files[:1]).returncode == 0
     expect_error(annulus("plot", output, "--frame", "-1", "-o", tmp_path / "a.png"), USAGE, "--frame", "-1")
+
+
+def test_append_speaks_of_cakes_where_there_are_cakes(annulus, scan, tmp_path):
+    output = tmp_path / "out.nxs"
+    assert run(annulus, scan, output, "-n", 30, "--npt-azim", 12, inputs=scan.files[:1]).returncode == 0
+    for bins, words in (((31, 12), "cakes of 30 radial bins"), ((30, 13), "cakes of 12 azimuthal bins")):
+        done = run(annulus, scan, output, "-n", bins[0], "--npt-azim", bins[1], "--append", inputs=scan.files[:1])
+        expect_error(done, OUTPUT, words)
