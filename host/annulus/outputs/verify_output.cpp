@@ -2,6 +2,7 @@
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/verify_axes.hpp>
 #include <annulus/outputs/verify_output.hpp>
+#include <annulus/plan/fixed_point.hpp>
 #include <annulus/plan/pattern.hpp>
 
 #include <fmt/format.h>
@@ -109,10 +110,12 @@ std::vector<std::int64_t> row(const std::vector<std::int64_t>& block, std::size_
   return {begin, begin + static_cast<std::ptrdiff_t>(bins)};
 }
 
-// Every pixel of a plan weighs 2^weight_bits in all of its bins together.
+// Every pixel of a plan weighs 2^weight_bits in all of its bins together. Unsigned, since a damaged file may
+// state anything.
 std::string check_invalid(const Plan& plan, const std::vector<std::int64_t>& missing, std::int64_t pixels) {
-  const std::int64_t sum = std::accumulate(missing.begin(), missing.end(), std::int64_t{0});
-  if (sum == pixels << plan.weight_bits) return {};
+  const auto sum = std::accumulate(missing.begin(), missing.end(), std::uint64_t{0});
+  const bool bits_are_possible = plan.weight_bits >= 0 && plan.weight_bits <= kMaxWeightBits;
+  if (bits_are_possible && sum == static_cast<std::uint64_t>(pixels) << plan.weight_bits) return {};
   return fmt::format("{} invalid pixels are stated, but missing_count is that of {}", pixels,
                      std::ldexp(static_cast<double>(sum), -plan.weight_bits));
 }
