@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
     report(error);
     return exit_code_of(error.kind());
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "annulus: error: out of memory (use fewer threads, or smaller frames)\n");
+    fmt::print(stderr, "annulus: error: out of memory (use fewer bins or threads, or smaller frames)\n");
     return kInternalError;
   } catch (const std::exception& error) {
     return report(error);

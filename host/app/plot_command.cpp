@@ -62,7 +62,14 @@ Command add_plot(CLI::App& program) {
   command->add_option("-o,--output", state->picture,
                       "Picture, .png or .svg (default: named after the input)");
   command->add_flag("--stack", state->stack, "All frames as a map of frame number and radial axis");
-  command->add_option("--frame", state->options.frames, "Frames to draw, from 0 (default: their mean)");
+  // Without the check a number below 0 would become one near 2^64.
+  command->add_option("--frame", state->options.frames, "Frames to draw, from 0 (default: their mean)")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            return text.starts_with('-') ? fmt::format("frames are numbered from 0, {} is none", text)
+                                         : std::string();
+          },
+          ""));
   command->add_option("--scale", state->options.scale, "linear, sqrt or log")
       ->transform(CLI::CheckedTransformer(kScales).description(""))
       ->default_str("linear");

@@ -292,3 +292,68 @@ def test_full_disk_leaves_a_readable_file(annulus, scan, tmp_path, limit):
         assert frames == stored < 600
         if frames:
             assert numpy.isfinite(file["entry/data/I"][:frames]).any(axis=1).all()
+
+
+def scale(name, factor):
+    def change(entry):
+        entry[name][...] = entry[name][...] * factor
+    return change
+
+
+def shift_middle(name):
+    def change(entry):
+        entry[name][5] += 1e-3 * (entry[name][6] - entry[name][5])
+    return change
+
+
+def remove(name):
+    def change(entry):
+        del entry[name]
+    return change
+
+
+def one_more_invalid(entry):
+    entry["reduction/accumulators/invalid_pixels"][1] += 1
+
+
+@pytest.mark.parametrize("change, word", [
+    (scale("data/norm", 1 + 2**-50), "norm"), (remove("data/norm"), "norm"),
+    (shift_middle("data/radial_axis"), "radial axis"), (shift_middle("data/radial_axis_edges"), "radial axis"),
+    (scale("data/radial_axis_edges", -1), "radial axis"), (remove("data/radial_axis_edges"), "radial axis"),
+    (shift_middle("data/azimuthal_axis"), "azimuthal axis"), (remove("data/azimuthal_axis_edges"), "azimuthal axis"),
+    (remove("data/I_errors"), "I_errors"), (remove("reduction/accumulators/variance"), "variance"),
+    (one_more_invalid, "invalid")])
+def test_verify_finds_what_does_not_belong_together(annulus, scan, tmp_path, change, word):
+    output = tmp_path / "out.nxs"
+    assert run(annulus, scan, output, "--npt-azim", 12, "--error-model", "poisson", inputs=scan.files[:3]).returncode == 0
+    assert annulus("verify", output).returncode == 0
+    with h5py.File(output, "r+") as file:
+        change(file["entry"])
+    done = annulus("verify", output)
+    assert done.returncode not in (0, 1), done.stderr
+    assert word in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("how", ["--overwrite", "--append"])
+def test_a_reader_that_has_the_output_open_is_not_called_a_writer(annulus, scan, tmp_path, how):
+    output = tmp_path / "out.nxs"
+    assert run(annulus, scan, output, inputs=scan.files[:1]).returncode == 0
+    with h5py.File(output, "r"):
+        done = run(annulus, scan, output, how, inputs=scan.files[:1])
+    expect_error(done, OUTPUT, output, "another program has this file open for reading", "close it there")
+    assert stored_frames(output) == 1
+    assert run(annulus, scan, output, how, inputs=scan.files[:1]).returncode == 0
+
+
+def test_frames_below_zero_cannot_be_drawn(annulus, scan, tmp_path):
+    output = tmp_path / "out.nxs"
+    assert run(annulus, scan, output, inputs=scan.files[:1]).returncode == 0
+    expect_error(annulus("plot", output, "--frame", "-1", "-o", tmp_path / "a.png"), USAGE, "--frame", "-1")
+
+
+def test_append_speaks_of_cakes_where_there_are_cakes(annulus, scan, tmp_path):
+    output = tmp_path / "out.nxs"
+    assert run(annulus, scan, output, "-n", 30, "--npt-azim", 12, inputs=scan.files[:1]).returncode == 0
+    for bins, words in (((31, 12), "cakes of 30 radial bins"), ((30, 13), "cakes of 12 azimuthal bins")):
+        done = run(annulus, scan, output, "-n", bins[0], "--npt-azim", bins[1], "--append", inputs=scan.files[:1])
+        expect_error(done, OUTPUT, words)

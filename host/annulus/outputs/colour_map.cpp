@@ -48,11 +48,15 @@ int Contrast::level(double value) const {
 }
 
 std::vector<Tick> Contrast::ticks(int wanted) const {
-  std::vector<Tick> ticks = scale_ == PlotScale::kLog ? decade_ticks(std::log10(low_), std::log10(high_))
-                                                      : linear_ticks(low_, high_, wanted);
-  for (Tick& tick : ticks) {
-    tick.at = std::clamp(position(scale_ == PlotScale::kLog ? std::pow(10.0, tick.at) : tick.at), 0.0, 1.0);
+  std::vector<Tick> ticks;
+  if (scale_ == PlotScale::kLog) {
+    ticks = decade_ticks(std::log10(low_), std::log10(high_));
+    for (Tick& tick : ticks) tick.at = std::pow(10.0, tick.at);
   }
+  // Between 4 and 4.5 there is no decade, nor twice or five times one: numbers in equal steps say more.
+  const auto labelled = std::ranges::count_if(ticks, [](const Tick& tick) { return !tick.label.empty(); });
+  if (labelled < 2) ticks = linear_ticks(low_, high_, wanted);
+  for (Tick& tick : ticks) tick.at = std::clamp(position(tick.at), 0.0, 1.0);
   return ticks;
 }
 

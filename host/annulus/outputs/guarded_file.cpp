@@ -58,11 +58,21 @@ bool hold_against_writers(int descriptor) {
   return fcntl(descriptor, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
+// HDF5's own protocol: shared for readers, exclusive until SWMR writing begins. Not every file system has it.
+bool lock_as_hdf5_does(int descriptor, bool exclusive, WriteFault& fault) {
+  if (flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+  fault.locked_out = true;
+  // Readers are in the way of a writer, but not of another reader.
+  fault.held_by_readers = exclusive && flock(descriptor, LOCK_SH | LOCK_NB) == 0;
+  if (fault.held_by_readers) flock(descriptor, LOCK_UN);
+  return false;
+}
+
 H5FD_t* open_file(const char* name, unsigned flags, hid_t access_list, haddr_t) {
   const auto* access = static_cast<const Access*>(H5Pget_driver_info(access_list));
   if (access == nullptr) return nullptr;
   WriteFault& fault = *access->fault;
-  fault.locked_out = false;
+  fault.locked_out = fault.held_by_readers = false;
 
   const bool writing = (flags & H5F_ACC_RDWR) != 0;
   int mode = (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC;
@@ -79,8 +89,10 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t access_list, haddr_t) 
     fault.locked_out = true;
     usable = false;
   }
-  // Only now that nobody else writes to it.
-  if (usable && (flags & H5F_ACC_TRUNC) != 0) {
+  // Only when nobody else has it open: HDF5 itself asks for its lock after this, when all would be lost.
+  const bool truncating = (flags & H5F_ACC_TRUNC) != 0;
+  if (usable && truncating) usable = lock_as_hdf5_does(descriptor, true, fault);
+  if (usable && truncating) {
     usable = ftruncate(descriptor, 0) == 0;
     status.st_size = 0;
   }
@@ -206,13 +218,9 @@ herr_t truncate_file(H5FD_t* base, hid_t, hbool_t) {
   return 0;
 }
 
-// HDF5's own protocol: shared for readers, exclusive until SWMR writing begins. Not every file system has it.
 herr_t lock_file(H5FD_t* base, hbool_t exclusive) {
   GuardedFile& file = self(base);
-  if (flock(file.descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return 0;
-  if (errno != EWOULDBLOCK) return 0;
-  file.fault->locked_out = true;
-  return -1;
+  return lock_as_hdf5_does(file.descriptor, exclusive, *file.fault) ? 0 : -1;
 }
 
 herr_t unlock_file(H5FD_t* base) {

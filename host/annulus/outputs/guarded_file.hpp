@@ -18,10 +18,11 @@ namespace annulus {
 
 // Shared by a sink and the driver of its file. The sink asks it after each step whether the step is true.
 struct WriteFault {
-  int error_number = 0;      // errno of the first write that failed, 0 if none did
-  int open_error = 0;        // errno of the last attempt to open
-  bool locked_out = false;   // that attempt failed because another writer has the file
-  std::uint64_t writes = 0;  // writes that reached the file
+  int error_number = 0;          // errno of the first write that failed, 0 if none did
+  int open_error = 0;            // errno of the last attempt to open
+  bool locked_out = false;       // that attempt failed because another program has the file
+  bool held_by_readers = false;  // and that program only reads it
+  std::uint64_t writes = 0;      // writes that reached the file
 
   // The write with this number fails as on a full disk: how tests reach every single write.
   std::uint64_t fail_at_write = std::numeric_limits<std::uint64_t>::max();

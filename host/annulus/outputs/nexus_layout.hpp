@@ -27,6 +27,7 @@ inline constexpr const char* kRadialAxis = "/entry/data/radial_axis";
 inline constexpr const char* kRadialEdges = "/entry/data/radial_axis_edges";
 inline constexpr const char* kAzimuthalAxis = "/entry/data/azimuthal_axis";
 inline constexpr const char* kAzimuthalEdges = "/entry/data/azimuthal_axis_edges";
+inline constexpr const char* kNorm = "/entry/data/norm";
 inline constexpr const char* kFrames = "/entry/frames";
 inline constexpr const char* kEndTime = "/entry/end_time";
 inline constexpr std::size_t kTimeLength = 32;

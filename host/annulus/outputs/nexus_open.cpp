@@ -39,6 +39,10 @@ void check_folder(const fs::path& path) {
 
 // Why the driver could not open the file, in the words of the system.
 [[noreturn]] void refuse_to_open(const fs::path& path, const WriteFault& fault) {
+  if (fault.locked_out && fault.held_by_readers) {
+    refuse(path, "another program has this file open for reading",
+           "close it there, or choose another --output");
+  }
   if (fault.locked_out) {
     refuse(path, "another program is writing this file",
            "wait until it has finished, or choose another --output");
@@ -69,12 +73,15 @@ void create(const fs::path& path, const Plan& plan, const RunDescription& run, b
   refuse(path, reason, "make room or choose another --output");
 }
 
-void check_same_axis(hid_t file, const fs::path& path, const char* field, const char* kind, std::size_t bins,
-                     const char* cure) {
+void check_same_axis(hid_t file, const fs::path& path, const char* field, const char* kind, bool cake,
+                     std::size_t bins, const char* cure) {
   const auto axis = read_doubles(file, field, std::size_t{1} << 28);
   if (!axis) refuse(path, fmt::format("has no readable {}axis", *kind == '\0' ? "radial " : kind), cure);
   if (axis->size() != bins) {
-    refuse(path, fmt::format("has patterns of {} {}bins, this run makes {}", axis->size(), kind, bins), cure);
+    refuse(path,
+           fmt::format("has {} of {} {}bins, this run makes {}", cake ? "cakes" : "patterns", axis->size(),
+                       kind, bins),
+           cure);
   }
 }
 
@@ -96,9 +103,12 @@ void check_same_plan(const fs::path& path, const Plan& plan) {
            fmt::format("has {}, this run makes {}", cake ? "cakes" : "patterns", cake ? "patterns" : "cakes"),
            kCure);
   }
-  check_same_axis(file.get(), path, layout::kRadialAxis, "", plan.axis.size(), kCure);
-  if (cake)
-    check_same_axis(file.get(), path, layout::kAzimuthalAxis, "azimuthal ", plan.azimuth_axis.size(), kCure);
+  check_same_axis(file.get(), path, layout::kRadialAxis, cake ? "radial " : "", cake, plan.axis.size(),
+                  kCure);
+  if (cake) {
+    check_same_axis(file.get(), path, layout::kAzimuthalAxis, "azimuthal ", cake, plan.azimuth_axis.size(),
+                    kCure);
+  }
   if (*hash != plan.hash) {
     refuse(path,
            fmt::format(

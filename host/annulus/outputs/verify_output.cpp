@@ -1,12 +1,15 @@
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/verify_axes.hpp>
 #include <annulus/outputs/verify_output.hpp>
+#include <annulus/plan/fixed_point.hpp>
 #include <annulus/plan/pattern.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 namespace annulus {
@@ -31,6 +34,8 @@ class StoredSums {
     if (H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &value) < 0) missing(name);
     return value;
   }
+
+  hid_t file() const { return file_.get(); }
 
   bool has(const std::string& path) const { return has_object(file_.get(), path); }
 
@@ -105,6 +110,16 @@ std::vector<std::int64_t> row(const std::vector<std::int64_t>& block, std::size_
   return {begin, begin + static_cast<std::ptrdiff_t>(bins)};
 }
 
+// Every pixel of a plan weighs 2^weight_bits in all of its bins together. Unsigned, since a damaged file may
+// state anything.
+std::string check_invalid(const Plan& plan, const std::vector<std::int64_t>& missing, std::int64_t pixels) {
+  const auto sum = std::accumulate(missing.begin(), missing.end(), std::uint64_t{0});
+  const bool bits_are_possible = plan.weight_bits >= 0 && plan.weight_bits <= kMaxWeightBits;
+  if (bits_are_possible && sum == static_cast<std::uint64_t>(pixels) << plan.weight_bits) return {};
+  return fmt::format("{} invalid pixels are stated, but missing_count is that of {}", pixels,
+                     std::ldexp(static_cast<double>(sum), -plan.weight_bits));
+}
+
 }  // namespace
 
 OutputCheck verify_output(const std::filesystem::path& path) {
@@ -114,16 +129,21 @@ OutputCheck verify_output(const std::filesystem::path& path) {
   const Plan plan = stored_plan(sums, file.header());
   const std::size_t bins = file.bins();
   const std::uint64_t at_once = std::clamp<std::uint64_t>(kMostBinsAtOnce / bins, 1, kMostFramesAtOnce);
+  const bool has_errors = file.header().has_errors && sums.has(layout::kVariance);
   OutputCheck check;
+  for (const std::string& fault : verify_axes(sums.file(), plan)) {
+    check.faults.push_back(fmt::format("{}: {}", path.string(), fault));
+  }
   for (; check.frames < file.frames(); check.frames += std::min(at_once, file.frames() - check.frames)) {
     const std::uint64_t first = check.frames, count = std::min(at_once, file.frames() - first);
     const StoredPatterns patterns = file.read(first, count);
     const auto signal = sums.rows(layout::kSignal, first, count);
     const auto fraction_bits = sums.column(layout::kFractionBits, first, count);
+    const auto invalid_pixels = sums.column(layout::kInvalidPixels, first, count);
     const auto missing_norm = sums.rows(layout::kMissingNormalization, first, count);
     const auto missing_count = sums.rows(layout::kMissingCount, first, count);
     std::vector<std::int64_t> variance, missing_dark;
-    if (file.header().has_errors) variance = sums.rows(layout::kVariance, first, count);
+    if (has_errors) variance = sums.rows(layout::kVariance, first, count);
     if (!plan.totals.dark.empty()) missing_dark = sums.rows(layout::kMissingDark, first, count);
 
     for (std::size_t i = 0; i < count; ++i) {
@@ -138,9 +158,9 @@ OutputCheck verify_output(const std::filesystem::path& path) {
         if (!missing_dark.empty()) frame.missing_dark = row(missing_dark, i, bins);
         expected = normalise(plan, frame);
       }
-      std::string fault = compare("the intensity", patterns.intensity(i), expected.intensity);
-      if (fault.empty() && file.header().has_errors)
-        fault = compare("the error", patterns.error(i), expected.error);
+      std::string fault = check_invalid(plan, row(missing_count, i, bins), invalid_pixels[i]);
+      if (fault.empty()) fault = compare("the intensity", patterns.intensity(i), expected.intensity);
+      if (fault.empty() && has_errors) fault = compare("the error", patterns.error(i), expected.error);
       if (!fault.empty())
         check.faults.push_back(fmt::format("{}: frame {}: {}", path.string(), first + i, fault));
     }

@@ -1,4 +1,5 @@
-// Checks an output file against itself: patterns must follow from the accumulators stored beside them.
+// Checks an output file against itself: patterns, norm and the number of invalid pixels must follow from the
+// accumulators stored beside them, and axes must lie in the middle of their edges.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@ namespace annulus {
 
 struct OutputCheck {
   std::uint64_t frames = 0;
-  std::vector<std::string> faults;  // one a frame that does not hold, with its number and bin
+  std::vector<std::string>
+      faults;  // of the file, and one a frame that does not hold, with its number and bin
 };
 
 // Normalises the stored integers again and compares bit for bit; frames that were recorded as bad must be

@@ -26,7 +26,7 @@ constexpr const char* kExtension = ".xy";
 constexpr int kColumnWidth = 24;           // the longest double is 24 characters
 constexpr std::size_t kLongestStem = 200;  // leaves room for numbers within the 255 bytes of a file name
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& what, const std::string& cure) {
+[[noreturn]] void refuse_text(const fs::path& path, const std::string& what, const std::string& cure) {
   throw Error(ErrorKind::kOutput, path.string(), what, cure);
 }
 
@@ -88,7 +88,8 @@ class XySink : public Sink {
     for (const ReducedFrame& frame : frames) {
       check_frame(*plan_, frame);
       if (single_frame_ && written_ > 0) {
-        refuse(path_, "holds one frame, and there are more", "name a folder or a NeXus file with --output");
+        refuse_text(path_, "holds one frame, and there are more",
+                    "name a folder or a NeXus file with --output");
       }
       write_whole_file(single_frame_ ? path_ : path_ / file_name(frame), format(frame));
       ++written_;
@@ -114,16 +115,16 @@ class XySink : public Sink {
   void check_file() const {
     const fs::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
     if (!fs::is_directory(folder)) {
-      refuse(path_, fmt::format("the folder {} does not exist", folder.string()),
-             "create it, or choose another --output");
+      refuse_text(path_, fmt::format("the folder {} does not exist", folder.string()),
+                  "create it, or choose another --output");
     }
-    if (fs::is_directory(path_)) refuse(path_, "is a folder", "name a file with --output");
+    if (fs::is_directory(path_)) refuse_text(path_, "is a folder", "name a file with --output");
     if (!fs::exists(path_)) return;
     if (if_exists_ == IfExists::kRefuse)
-      refuse(path_, "exists already", "use --overwrite, or another --output");
+      refuse_text(path_, "exists already", "use --overwrite, or another --output");
     if (if_exists_ == IfExists::kAppend) {
-      refuse(path_, "a text file holds one frame, so nothing can be appended to it",
-             "use --overwrite, or a folder or NeXus file as --output");
+      refuse_text(path_, "a text file holds one frame, so nothing can be appended to it",
+                  "use --overwrite, or a folder or NeXus file as --output");
     }
     check_replaceable(path_);
   }
@@ -131,8 +132,8 @@ class XySink : public Sink {
   static void check_replaceable(const fs::path& path) {
     std::error_code error;
     if (fs::is_regular_file(path, error) && (fs::file_size(path, error) == 0 || is_ours(path))) return;
-    refuse(path, "was not written by annulus, so it is not touched",
-           "move it away, or choose another --output");
+    refuse_text(path, "was not written by annulus, so it is not touched",
+                "move it away, or choose another --output");
   }
 
   void prepare_folder() const {
@@ -140,17 +141,17 @@ class XySink : public Sink {
       std::error_code error;
       fs::create_directory(path_, error);
       if (error) {
-        refuse(path_, "cannot be created: " + error.message(),
-               "create its parent folder, or choose another --output");
+        refuse_text(path_, "cannot be created: " + error.message(),
+                    "create its parent folder, or choose another --output");
       }
       return;
     }
-    if (!fs::is_directory(path_)) refuse(path_, "is not a folder", "choose another --output");
+    if (!fs::is_directory(path_)) refuse_text(path_, "is not a folder", "choose another --output");
     if (if_exists_ != IfExists::kRefuse) return;
     for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
       if (entry.path().extension() == kExtension) {
-        refuse(path_, fmt::format("holds patterns already ({})", entry.path().filename().string()),
-               "use --overwrite or --append, or another --output");
+        refuse_text(path_, fmt::format("holds patterns already ({})", entry.path().filename().string()),
+                    "use --overwrite or --append, or another --output");
       }
     }
   }
@@ -221,8 +222,8 @@ std::unique_ptr<Sink> open_xy(const fs::path& path, std::shared_ptr<const Plan> 
   try {
     return std::make_unique<XySink>(path, std::move(plan), run, if_exists, single_frame);
   } catch (const fs::filesystem_error& error) {
-    refuse(path, "cannot be used: " + error.code().message(),
-           "check its permissions, or choose another --output");
+    refuse_text(path, "cannot be used: " + error.code().message(),
+                "check its permissions, or choose another --output");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <annulus/plan/cake_splitting.hpp>
 #include <annulus/plan/compile.hpp>
 #include <annulus/plan/corrections.hpp>
+#include <annulus/plan/entry_bound.hpp>
 #include <annulus/plan/plan.hpp>
 #include <annulus/plan/splitting.hpp>
 #include <annulus/plan/validity.hpp>
@@ -145,7 +146,18 @@ std::optional<AzimuthWindow> choose_window(const IntegrationOptions& options, do
   return azimuth_window(*options.azimuth_range, cut);
 }
 
-// The splitter refers to the positions.
+template <typename Splitter>
+SplitPixel bounded_splitter(const Plan& plan, Splitter splitter, const std::vector<std::uint8_t>& excluded,
+                            unsigned threads) {
+  check_entries(
+      plan, [&](std::uint32_t row, std::uint32_t col) { return splitter.most_shares(row, col); }, excluded,
+      threads);
+  return [splitter](std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) {
+    splitter.split(row, col, shares);
+  };
+}
+
+// The splitter refers to the positions. Throws if the matrix would be too large.
 SplitPixel choose_splitter(Plan& plan, const PixelPositions& positions,
                            const std::optional<AzimuthWindow>& window,
                            const std::vector<std::uint8_t>& excluded, unsigned threads) {
@@ -154,18 +166,13 @@ SplitPixel choose_splitter(Plan& plan, const PixelPositions& positions,
   if (!options.azimuth_bins) {
     const BinAxis axis = radial_axis(positions, options, excluded, threads);
     write_axis(axis, scale, plan.axis, plan.edges);
-    return [splitter = PixelSplitter(positions, axis, options.splitting, window)](
-               std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) {
-      splitter.split(row, col, shares);
-    };
+    return bounded_splitter(plan, PixelSplitter(positions, axis, options.splitting, window), excluded,
+                            threads);
   }
   const CakeAxes axes = cake_axes(positions, options, window, excluded, threads);
   write_axis(axes.radial, scale, plan.axis, plan.edges);
   write_axis(axes.azimuth, kDegrees, plan.azimuth_axis, plan.azimuth_edges);
-  return [splitter = CakeSplitter(positions, axes, options.splitting)](std::uint32_t row, std::uint32_t col,
-                                                                       std::vector<Share>& shares) {
-    splitter.split(row, col, shares);
-  };
+  return bounded_splitter(plan, CakeSplitter(positions, axes, options.splitting), excluded, threads);
 }
 
 }  // namespace

@@ -159,6 +159,34 @@ void CakeSplitter::split(std::uint32_t row, std::uint32_t col, std::vector<Share
   }
 }
 
+std::uint64_t CakeSplitter::most_shares(std::uint32_t row, std::uint32_t col) const {
+  if (splitting_ == Splitting::kNo) return 1;
+  const std::size_t pixel = std::size_t{row} * positions_.shape.cols + col;
+  // No corner is farther from the centre than this, so full splitting stays within it too.
+  const double radial = positions_.radial[pixel] - axes_.radial.low;
+  const double radial_reach = positions_.radial_reach(row, col);
+  const std::uint64_t across = touched_bins((radial - radial_reach) / radial_width_,
+                                            (radial + radial_reach) / radial_width_, axes_.radial.bins);
+  if (across == 0) return 0;
+  const std::uint32_t bins = axes_.azimuth.bins;
+  double low = 0, high = bins;
+  if (splitting_ == Splitting::kBoundingBox) {
+    const double azimuth = positions_.azimuth[pixel] - axes_.azimuth.low;
+    const double azimuth_reach = positions_.azimuth_reach(row, col);
+    low = (azimuth - azimuth_reach) / azimuth_width_;
+    high = (azimuth + azimuth_reach) / azimuth_width_;
+  } else if (const auto corners = positions_.corner_azimuths(row, col); !corners.around_beam) {
+    const auto& angle = corners.azimuth;
+    const auto [least, largest] = std::minmax({angle[0], angle[1], angle[2], angle[3]});
+    low = (least - axes_.azimuth.low) / azimuth_width_;
+    high = (largest - axes_.azimuth.low) / azimuth_width_;
+  }
+  std::uint64_t along = touched_bins(low, high, bins);
+  if (axes_.closed && low < 0) along += touched_bins(low + turn(), high + turn(), bins);
+  if (axes_.closed && high > bins) along += touched_bins(low - turn(), high - turn(), bins);
+  return across * std::min<std::uint64_t>(along, bins);
+}
+
 void CakeSplitter::split_centre(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const {
   const std::size_t pixel = std::size_t{row} * positions_.shape.cols + col;
   const double radial = (positions_.radial[pixel] - axes_.radial.low) / radial_width_;
@@ -186,20 +214,26 @@ void CakeSplitter::split_bounding_box(std::uint32_t row, std::uint32_t col,
 }
 
 // A closed axis may be a little shorter than a turn, since it begins and ends with pixels. What lies in that
-// gap goes to the last bin.
+// gap goes to the last bin. If the gap is as wide as a bin, pixels at one end have nothing to do with the
+// other: what hangs over stays at its own end, as on an axis that is not closed.
 std::vector<Share> CakeSplitter::azimuth_shares(double low, double high) const {
   std::vector<Share> shares;
   const std::uint32_t bins = axes_.azimuth.bins;
   const double whole = turn();
   const double length = high - low;
-  if (!axes_.closed || (low >= 0 && high <= whole) || !(length > 0)) {
+  const bool goes_round = axes_.closed && whole - bins < 1;
+  if (!goes_round || (low >= 0 && high <= whole) || !(length > 0)) {
     share_interval(low, high, bins, shares);
     return shares;
   }
   const auto add = [&](double from, double to) {
     if (!(to > from)) return;
     const std::size_t before = shares.size();
-    share_interval(from, to, bins, shares);
+    if (from < bins) {
+      share_interval(from, to, bins, shares);
+    } else {
+      shares.push_back({bins - 1, 1.0});
+    }
     for (std::size_t i = before; i < shares.size(); ++i) shares[i].share *= (to - from) / length;
   };
   add(low + whole, whole);  // what is before the beginning; empty unless low < 0

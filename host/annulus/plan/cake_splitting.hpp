@@ -9,8 +9,9 @@ namespace annulus {
 
 struct CakeAxes {
   BinAxis radial;
-  BinAxis azimuth;      // radian, in the turn that begins at the cut of the pixels' positions
-  bool closed = false;  // it goes all the way round: what leaves it at one end comes in at the other
+  BinAxis azimuth;  // radian, in the turn that begins at the cut of the pixels' positions
+  // Pixels lie on the cut: what leaves the axis at one end comes in at the other, if it is there.
+  bool closed = false;
 };
 
 class CakeSplitter {
@@ -20,6 +21,9 @@ class CakeSplitter {
   // The pixel's shares in ascending bins (azimuthal bin * radial bins + radial bin): all positive, sum 1;
   // none if it is out of range.
   void split(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
+
+  // A bound of their number that is quickly found: the bins of the pixel's box.
+  std::uint64_t most_shares(std::uint32_t row, std::uint32_t col) const;
 
  private:
   void split_centre(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;

@@ -1,12 +1,14 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/plan/compile.hpp>
+#include <annulus/plan/entry_bound.hpp>
 #include <annulus/plan/fixed_point.hpp>
 #include <annulus/plan/sum_by_bin.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -28,9 +30,14 @@ struct MatrixPart {
   LargeVector<std::uint32_t> weight;
 };
 
-// Fills first[] of the part's pixels with where their entries end, counted from the part's beginning.
-MatrixPart split_rows(const SplitPixel& split, Shape shape, const std::vector<std::uint8_t>& excluded,
-                      int bits, std::size_t begin, std::size_t end, LargeVector<std::uint32_t>& first) {
+// Fills first[] of the part's pixels with where their entries end, counted from the part's beginning. Throws
+// when all parts together have too many.
+MatrixPart split_rows(const Plan& plan, const SplitPixel& split, const std::vector<std::uint8_t>& excluded,
+                      int bits, std::size_t begin, std::size_t end, std::atomic<std::uint64_t>& entries,
+                      LargeVector<std::uint32_t>& first) {
+  constexpr std::size_t kCountAtOnce = 1u << 16;
+  std::size_t counted = 0;
+  const Shape shape = plan.shape;
   MatrixPart part;
   part.end_row = end;
   // The first part has room for all, since the others are added to it. Memory that is not used costs nothing.
@@ -47,6 +54,11 @@ MatrixPart split_rows(const SplitPixel& split, Shape shape, const std::vector<st
         quantise_shares(shares, bits, weights);
         for (const Share& share : shares) part.bin.push_back(share.bin);
         for (const std::uint32_t weight : weights) part.weight.push_back(weight);
+        if (part.bin.size() - counted > kCountAtOnce) {
+          const std::uint64_t all = entries += part.bin.size() - counted;
+          if (all > max_entries(plan)) refuse_entries(plan, all);
+          counted = part.bin.size();
+        }
       }
       first[pixel + 1] = static_cast<std::uint32_t>(part.bin.size());
     }
@@ -54,14 +66,16 @@ MatrixPart split_rows(const SplitPixel& split, Shape shape, const std::vector<st
   return part;
 }
 
-SparseMatrix split_all(const SplitPixel& split, Shape shape, const std::vector<std::uint8_t>& excluded,
+SparseMatrix split_all(const Plan& plan, const SplitPixel& split, const std::vector<std::uint8_t>& excluded,
                        int bits, unsigned threads) {
+  const Shape shape = plan.shape;
   LargeVector<std::uint32_t> first(shape.size() + 1);
   first[0] = 0;
   std::map<std::size_t, MatrixPart> parts;  // by first row
   std::mutex storing;
+  std::atomic<std::uint64_t> counted = 0;
   parallel_ranges(shape.rows, threads, [&](std::size_t begin, std::size_t end) {
-    MatrixPart part = split_rows(split, shape, excluded, bits, begin, end, first);
+    MatrixPart part = split_rows(plan, split, excluded, bits, begin, end, counted, first);
     const std::lock_guard lock(storing);
     parts.emplace(begin, std::move(part));
   });
@@ -72,10 +86,7 @@ SparseMatrix split_all(const SplitPixel& split, Shape shape, const std::vector<s
     starts.push_back(entries);
     entries += part.bin.size();
   }
-  if (entries > std::numeric_limits<std::uint32_t>::max()) {
-    throw Error(ErrorKind::kPlan, "--npt", fmt::format("the plan would have {} entries", entries),
-                "ask for fewer bins, or use --split no");
-  }
+  if (entries > max_entries(plan)) refuse_entries(plan, entries);
   LargeVector<std::uint32_t> bin = std::move(parts.begin()->second.bin);
   LargeVector<std::uint32_t> weight = std::move(parts.begin()->second.weight);
   bin.resize(entries);
@@ -212,7 +223,7 @@ void compile_matrix(Plan& plan, const SplitPixel& split, const std::vector<std::
   const SparseMatrix& matrix = plan.matrix;
   int bits = kMaxWeightBits;
   while (true) {
-    plan.matrix = split_all(split, plan.shape, excluded, bits, threads);
+    plan.matrix = split_all(plan, split, excluded, bits, threads);
     plan.totals.count = sum_by_bin<std::int64_t>(
         matrix, plan.bins(), threads,
         [&](std::vector<std::int64_t>& sum, std::size_t, std::uint32_t entry, std::uint32_t end) {

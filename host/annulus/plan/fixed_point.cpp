@@ -1,8 +1,12 @@
 #include <annulus/plan/fixed_point.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
+#include <stdexcept>
 
 namespace annulus {
 namespace {
@@ -47,14 +51,20 @@ void quantise_shares(std::vector<Share>& shares, int bits, std::vector<std::uint
   }
 
   // Rounding leaves at most half a unit a share, so at least |residue| shares are there to take one unit each
-  // and, if units are taken away, were rounded up and have one to give.
+  // and, if units are taken away, were rounded up and have one to give. More than that is left only by shares
+  // that do not sum to 1, and handing it out would make up intensities.
+  if (static_cast<std::uint64_t>(std::abs(residue)) > shares.size()) {
+    throw std::logic_error(
+        fmt::format("the {} shares of a pixel are off by {} units of 2^-{} from a sum of 1", shares.size(),
+                    residue, bits));
+  }
   if (residue != 0) {
     std::vector<std::uint32_t> by_size(shares.size());
     std::iota(by_size.begin(), by_size.end(), 0u);
     std::stable_sort(by_size.begin(), by_size.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return shares[a].share > shares[b].share; });
     const int step = residue > 0 ? 1 : -1;
-    for (std::size_t i = 0; residue != 0; ++i, residue -= step) weights[by_size[i % by_size.size()]] += step;
+    for (std::size_t i = 0; residue != 0; ++i, residue -= step) weights[by_size[i]] += step;
   }
 
   std::size_t kept = 0;

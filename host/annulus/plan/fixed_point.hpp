@@ -23,6 +23,7 @@ int safe_value_bits(double largest, std::int64_t largest_count);
 // Shares to integers that add up to exactly 2^bits: each is rounded, and the residue goes to the largest, one
 // unit each (with up to three bins a pixel that is one unit to the largest).
 // Entries that round to 0 are dropped. `weights` is parallel to what is left of `shares`.
+// Throws std::logic_error if the shares do not sum to 1, but for what rounding explains.
 void quantise_shares(std::vector<Share>& shares, int bits, std::vector<std::uint32_t>& weights);
 
 constexpr int kMaxVarianceBits = 31;  // so that a squared weight fits 32 bits in a kernel

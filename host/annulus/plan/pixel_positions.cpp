@@ -24,23 +24,61 @@ double spread(const std::array<double, 4>& values) {
   return high - low;
 }
 
+constexpr double kPi = std::numbers::pi;
+
+// Half a turn is what the corners of a pixel span whose edge goes through the beam. Rounding, of positions
+// and to single precision, must not make it more.
+constexpr double kTouching = 1e-6;
+
+// No pixel whose corners span less has one of them at the beam.
+constexpr double kNarrow = 0.5;
+
+// A corner at the beam has no azimuth: it gets that of the corner across, in the middle of what the pixel
+// sees.
+void look_across(std::array<double, 4>& azimuth, const std::array<float, 4>& radial) {
+  const auto [low, high] = std::minmax({radial[0], radial[1], radial[2], radial[3]});
+  if (!(low <= 1e-6f * high)) return;
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (radial[i] == low) azimuth[i] = azimuth[(i + 2) % 4];
+  }
+}
+
+// The corners look in directions between which there is a widest gap. A pixel beside the beam has a gap of
+// half a turn or more, and is what is not the gap.
+struct WidestGap {
+  double width = 0;
+  double begin = 0;  // the azimuth before it; the largest, if it is where azimuths jump
+};
+WidestGap widest_gap(std::array<double, 4> azimuth) {
+  std::sort(azimuth.begin(), azimuth.end());
+  WidestGap gap{azimuth[0] + kTurn - azimuth[3], azimuth[3]};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (azimuth[i + 1] - azimuth[i] > gap.width) gap = {azimuth[i + 1] - azimuth[i], azimuth[i]};
+  }
+  return gap;
+}
+
 }  // namespace
 
 PixelPositions::CornerAzimuths PixelPositions::corner_azimuths(std::uint32_t row, std::uint32_t col) const {
-  constexpr double kPi = std::numbers::pi;
   CornerAzimuths pixel;
   std::array<double, 4>& azimuth = pixel.azimuth;
   const auto places = corners(row, col);
-  for (int i = 0; i < 4; ++i) azimuth[i] = corner_azimuth[places[i]];
-  pixel.on_cut = spread(azimuth) > kPi;
+  for (std::size_t i = 0; i < 4; ++i) azimuth[i] = corner_azimuth[places[i]];
+  if (spread(azimuth) < kNarrow) return pixel;
+  look_across(azimuth, {corner_radial[places[0]], corner_radial[places[1]], corner_radial[places[2]],
+                        corner_radial[places[3]]});
+  pixel.on_cut = spread(azimuth) > kPi * (1 + kTouching);
   if (!pixel.on_cut) return pixel;
   const double half_turn = cut + kPi;
-  for (double& angle : azimuth) angle += angle < half_turn ? 2 * kPi : 0.0;
+  const WidestGap gap = widest_gap(azimuth);
+  pixel.around_beam = gap.width < kPi * (1 - kTouching);
+  const double last_to_turn = pixel.around_beam ? std::nextafter(half_turn, cut) : gap.begin;
+  for (double& angle : azimuth) angle += angle <= last_to_turn ? kTurn : 0.0;
   const double middle = 0.25 * (azimuth[0] + azimuth[1] + azimuth[2] + azimuth[3]);
   if (middle > half_turn + kPi) {
-    for (double& angle : azimuth) angle -= 2 * kPi;
+    for (double& angle : azimuth) angle -= kTurn;
   }
-  pixel.around_beam = spread(azimuth) > kPi;
   return pixel;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace annulus {
 
@@ -21,6 +22,13 @@ void share_interval(double low, double high, std::uint32_t bins, std::vector<Sha
   if (rest > 0) shares.push_back({last_bin, rest});
 }
 
+std::uint64_t touched_bins(double low, double high, std::uint32_t bins) {
+  const double last = bins - 1.0;
+  if (!(high >= 0) || !(low < bins)) return 0;
+  return static_cast<std::uint64_t>(std::clamp(high, 0.0, last)) -
+         static_cast<std::uint64_t>(std::clamp(low, 0.0, last)) + 1;
+}
+
 PixelSplitter::PixelSplitter(const PixelPositions& positions, const BinAxis& axis, Splitting splitting,
                              std::optional<AzimuthWindow> window)
     : positions_(positions), axis_(axis), splitting_(splitting), window_(window), width_(axis.width()) {}
@@ -35,6 +43,25 @@ void PixelSplitter::split(std::uint32_t row, std::uint32_t col, std::vector<Shar
     case Splitting::kFull:
       return split_full(row, col, shares);
   }
+}
+
+std::uint64_t PixelSplitter::most_shares(std::uint32_t row, std::uint32_t col) const {
+  if (splitting_ == Splitting::kNo) return 1;
+  const std::size_t pixel = std::size_t{row} * positions_.shape.cols + col;
+  double azimuth_low = 0, azimuth_high = 0;
+  if (window_ && splitting_ == Splitting::kBoundingBox) {
+    const double reach = positions_.azimuth_reach(row, col);
+    azimuth_low = positions_.azimuth[pixel] - reach;
+    azimuth_high = positions_.azimuth[pixel] + reach;
+  } else if (window_) {
+    const auto azimuth = positions_.corner_azimuths(row, col).azimuth;
+    std::tie(azimuth_low, azimuth_high) = std::minmax({azimuth[0], azimuth[1], azimuth[2], azimuth[3]});
+  }
+  if (window_ && (azimuth_high < window_->low || azimuth_low > window_->high)) return 0;
+  // No corner is farther from the centre than this, so full splitting stays within it too.
+  const double centre = positions_.radial[pixel], reach = positions_.radial_reach(row, col);
+  return touched_bins((centre - reach - axis_.low) / width_, (centre + reach - axis_.low) / width_,
+                      axis_.bins);
 }
 
 void PixelSplitter::split_centre(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const {

@@ -43,6 +43,9 @@ struct Share {
 // at all counts whole.
 void share_interval(double low, double high, std::uint32_t bins, std::vector<Share>& shares);
 
+// How many shares share_interval adds, or one more.
+std::uint64_t touched_bins(double low, double high, std::uint32_t bins);
+
 // Over radial bins.
 class PixelSplitter {
  public:
@@ -51,6 +54,9 @@ class PixelSplitter {
 
   // The pixel's shares in ascending bins: all positive, sum 1; none if it is out of range.
   void split(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;
+
+  // A bound of their number that is quickly found.
+  std::uint64_t most_shares(std::uint32_t row, std::uint32_t col) const;
 
  private:
   void split_centre(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const;

@@ -118,8 +118,8 @@ TEST(CakeFile, GoesOnWhereItEndedButOnlyWithTheSameBins) {
                       [&] { write_cakes(folder / "a.nxs", other, 0, 1, IfExists::kAppend); });
   };
   EXPECT_THAT(append(samples::make_plan(30)), HasSubstr("has cakes, this run makes patterns"));
-  EXPECT_THAT(append(make_cake(6, 5)), HasSubstr("6 bins, this run makes 5"));
-  EXPECT_THAT(append(make_cake(4, 6)), HasSubstr("5 azimuthal bins, this run makes 4"));
+  EXPECT_THAT(append(make_cake(6, 5)), HasSubstr("has cakes of 6 radial bins, this run makes 5"));
+  EXPECT_THAT(append(make_cake(4, 6)), HasSubstr("has cakes of 5 azimuthal bins, this run makes 4"));
   write_cakes(folder / "b.nxs", samples::make_plan(6), 0, 1);
   EXPECT_THAT(
       message_of(ErrorKind::kOutput, [&] { write_cakes(folder / "b.nxs", plan, 0, 1, IfExists::kAppend); }),
@@ -140,7 +140,7 @@ TEST(CakeFile, TextHoldsNoCake) {
   const Folder folder;
   EXPECT_THAT(
       message_of(
-          ErrorKind::kOutput,
+          ErrorKind::kUsage,
           [&] { open_xy(folder / "a.xy", make_cake(2, 3), samples::make_run(), IfExists::kRefuse, true); }),
       HasSubstr("no cake"));
 }

@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/canvas.hpp>
+#include <annulus/outputs/colour_map.hpp>
 #include <annulus/outputs/plot.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/stack_grid.hpp>
@@ -61,6 +62,22 @@ TEST(Ticks, AreRoundNumbersWithOnlyTheDigitsTheyNeed) {
   EXPECT_THAT(labels_of(decade_ticks(-4, 4)),
               ElementsAre("10⁻⁴", "10⁻³", "0.01", "0.1", "1", "10", "100", "1000", "10⁴"));
   EXPECT_THAT(labels_of(decade_ticks(1.2, 2.1)), ElementsAre("20", "50", "100"));
+}
+
+TEST(Ticks, AColourBarHasNumbersHoweverNarrowItsRange) {
+  for (const double high : {1000.0, 30.0, 9.0, 4.4, 4.2, 4.01}) {
+    StackGrid grid;
+    for (int i = 0; i <= 1000; ++i) grid.values.push_back(4 + (high - 4) * i / 1000);
+    const auto ticks = Contrast(grid, PlotScale::kLog).ticks(4);
+    EXPECT_GE(labels_of(ticks).size(), 2u) << "from 4 to " << high;
+    // The bar leaves out the lowest hundredth of the values and the highest two-hundredth.
+    const double first = 4 + (high - 4) * 0.01, last = 4 + (high - 4) * 0.995;
+    for (const Tick& tick : ticks) {
+      if (tick.label.empty() || tick.at <= 0 || tick.at >= 1) continue;
+      EXPECT_NEAR(tick.at, std::log(std::stod(tick.label) / first) / std::log(last / first), 0.01)
+          << tick.label << " up to " << high;
+    }
+  }
 }
 
 TEST(Ticks, NoRangeHasNoTicks) {

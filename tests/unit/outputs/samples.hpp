@@ -106,11 +106,15 @@ inline ReducedFrame make_frame(const Plan& plan, std::uint64_t index) {
       frame.pattern.error.push_back(expected_error(index, bin));
     }
     if (!lacks_pixels(index)) continue;
-    sums.missing_count.push_back(bin == 0 ? 0 : 8);
+    // Half a pixel a bin, and at the end what makes them whole pixels.
+    const bool fills_up = bin > 1 && bin + 1 == plan.bins() && bin % 2 == 1;
+    sums.missing_count.push_back(bin == 0 ? 0 : fills_up ? 16 : 8);
     sums.missing_normalization.push_back(bin == 0 ? 0 : 64);
     if (!plan.totals.dark.empty()) sums.missing_dark.push_back(bin == 0 ? 0 : 32);
   }
-  sums.invalid_pixels = lacks_pixels(index) ? 3 : 0;
+  for (const std::int64_t count : sums.missing_count)
+    sums.invalid_pixels += static_cast<std::uint64_t>(count);
+  sums.invalid_pixels >>= plan.weight_bits;
   return frame;
 }
 

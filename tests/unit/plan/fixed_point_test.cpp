@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 
 namespace annulus {
 namespace {
@@ -27,6 +28,14 @@ TEST(FixedPoint, SharesThatRoundToNothingAreDropped) {
   quantise_shares(shares, 23, weights);
   ASSERT_EQ(weights, std::vector<std::uint32_t>{1u << 23});
   EXPECT_EQ(shares.front().bin, 5u);
+}
+
+TEST(FixedPoint, SharesThatDoNotAddUpAreAFaultOfTheProgram) {
+  // Far more than rounding leaves: handing it out would make up intensities.
+  EXPECT_THROW(quantised({{0, 0.5}, {1, 0.4}}, 23), std::logic_error);
+  EXPECT_THROW(quantised({{0, 0.6}, {1, 0.6}}, 23), std::logic_error);
+  EXPECT_THROW(quantised({{0, 0.999}}, 12), std::logic_error);
+  EXPECT_TRUE(quantised({}, 23).empty());
 }
 
 TEST(FixedPoint, RandomFootprintsSumExactlyAndStayWithinOneUnit) {

@@ -114,5 +114,42 @@ TEST(Plan, PixelsWithoutAFlatOrADarkContributeToNothing) {
   EXPECT_EQ(pixels_in_use(plan), 397u);
 }
 
+TEST(PlanErrors, MoreEntriesThanAPlanMayHold) {
+  Request request;
+  request.shape = Shape{60, 60};
+  request.geometry = small_geometry(request.shape);
+  request.frames.shape = request.shape;
+  request.options.bins = 4;
+  request.options.azimuth_bins = 1u << 22;
+  for (const Splitting splitting : {Splitting::kBoundingBox, Splitting::kFull}) {
+    request.options.splitting = splitting;
+    EXPECT_THAT(message_of(request, ErrorKind::kPlan),
+                AllOf(HasSubstr("--npt, --npt-azim: "), HasSubstr("4 x 4194304 = 16777216 bins"),
+                      HasSubstr("more than the 67108864"), HasSubstr("ask for fewer bins")));
+  }
+  request.options.splitting = Splitting::kNo;
+  EXPECT_EQ(message_of(request, ErrorKind::kPlan), "no error");
+
+  request.options = {};
+  request.options.bins = 1u << 20;
+  request.shape = request.frames.shape = Shape{256, 256};
+  request.geometry = small_geometry(request.shape);
+  for (const Splitting splitting : {Splitting::kBoundingBox, Splitting::kFull}) {
+    request.options.splitting = splitting;
+    EXPECT_THAT(message_of(request, ErrorKind::kPlan),
+                AllOf(HasSubstr("--npt: "), HasSubstr("1048576 bins")));
+  }
+}
+
+TEST(PlanErrors, EntriesOfPixelsOutsideTheRangesDoNotCount) {
+  // As above, but only a sector of the detector is asked for.
+  Request request;
+  request.shape = request.frames.shape = Shape{256, 256};
+  request.geometry = small_geometry(request.shape);
+  request.options.bins = 1u << 20;
+  request.options.azimuth_range = Range{10, 12};
+  EXPECT_EQ(message_of(request, ErrorKind::kPlan), "no error");
+}
+
 }  // namespace
 }  // namespace annulus::testing
