@@ -78,12 +78,13 @@ std::string join(const std::string& group, const std::string& name) {
   return group == "/" ? group + name : group + "/" + name;
 }
 
+// Up to where it cannot be followed.
 std::optional<std::string> follow_default_chain(hid_t file) {
   std::string path = "/";
   for (int step = 0; step < kMaxChain; ++step) {
     const Hdf5Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
     H5Eclear2(H5E_DEFAULT);
-    if (!object) return std::nullopt;
+    if (!object) return path;
     if (H5Iget_type(object.get()) == H5I_DATASET) return path;
     if (const auto signal = text_attribute(object.get(), "signal"); !signal.empty())
       return join(path, signal);
@@ -140,6 +141,26 @@ bool stands_for_numbered(hid_t file, const std::string& path) {
   return is_virtual;
 }
 
+// The part of a path at which a link leads nowhere: a file that is missing, or that its writer has.
+std::optional<std::string> broken_link(hid_t file, const std::string& path) {
+  for (std::size_t end = 1; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    const std::string part = path.substr(0, end);
+    const bool linked = H5Lexists(file, part.c_str(), H5P_DEFAULT) > 0;
+    const bool there = linked && H5Oexists_by_name(file, part.c_str(), H5P_DEFAULT) > 0;
+    H5Eclear2(H5E_DEFAULT);
+    if (!linked) return std::nullopt;
+    if (!there) return part;
+  }
+  return std::nullopt;
+}
+
+// What belongs to a detector is not its scan, even if nothing else is there.
+bool describes_the_detector(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name == "pixel_mask" || name == "flatfield";
+}
+
 struct Survey {
   std::vector<std::string> images;
   std::vector<std::string> lines;  // for the message
@@ -152,7 +173,8 @@ herr_t note_dataset(hid_t file, const char* name, const H5O_info_t* object, void
   const std::string path = std::string("/") + name;
   const auto shape = number_array(file, path);
   if (!shape) return 0;
-  if (shape->size() == 2 || shape->size() == 3) survey.images.push_back(path);
+  const bool image = shape->size() == 2 || shape->size() == 3;
+  if (image && !describes_the_detector(path)) survey.images.push_back(path);
   if (survey.lines.size() < kMaxListed)
     survey.lines.push_back(fmt::format("{} ({})", path, fmt::join(*shape, " x ")));
   return 0;
@@ -160,16 +182,25 @@ herr_t note_dataset(hid_t file, const char* name, const H5O_info_t* object, void
 
 }  // namespace
 
-std::vector<std::string> find_image_datasets(const std::string& where, hid_t file) {
+std::vector<std::string> find_image_datasets(const std::string& where, hid_t file, bool growing) {
   const std::vector<std::string> numbered = numbered_datasets(file);
   const auto choose = [&](const std::string& path) {
     const bool in_the_group = path.starts_with(std::string(kDataGroup) + "/");
     const bool all = !numbered.empty() && in_the_group && stands_for_numbered(file, path);
     return all ? numbered : std::vector{path};
   };
-  if (const auto path = follow_default_chain(file); path && is_image(file, *path)) return choose(*path);
-  if (is_image(file, "/entry/data/data")) return choose("/entry/data/data");
+  for (const auto& path : {follow_default_chain(file), std::optional<std::string>("/entry/data/data")}) {
+    if (!path) continue;
+    if (is_image(file, *path)) return choose(*path);
+    // Whoever opens it says what is missing; anything else in the file is not what was meant.
+    if (const auto broken = broken_link(file, *path)) return choose(*broken);
+  }
   if (!numbered.empty()) return numbered;
+  // What will be the scan may not be there yet.
+  if (growing) {
+    throw input_error(where, "the file does not say yet which dataset holds its images",
+                      fmt::format("name the dataset: {}::/path/to/dataset", where));
+  }
 
   Survey survey;
   if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &survey, H5O_INFO_BASIC) < 0) {

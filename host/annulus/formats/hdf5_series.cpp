@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace annulus {
@@ -28,7 +29,7 @@ Hdf5Series::Hdf5Series(std::string path, std::string dataset, bool growing)
 std::vector<std::string> Hdf5Series::find_paths() const {
   if (!dataset_.empty()) return {dataset_};
   const Hdf5Handle file = open_hdf5_file(path_);
-  return find_image_datasets(path_, file.get());
+  return find_image_datasets(path_, file.get(), growing_);
 }
 
 std::unique_ptr<const Hdf5Dataset> Hdf5Series::open(const std::string& path) const {
@@ -139,8 +140,7 @@ void Hdf5Series::look() {
   // Whoever has a file open sees it as it was; all of it has to be closed to see it as it is.
   for (const std::size_t index : open_parts_) parts_[index].dataset.reset();
   open_parts_.clear();
-  const std::vector<std::string> paths = find_paths();
-  for (std::size_t i = parts_.size(); i < paths.size(); ++i) parts_.push_back({.path = paths[i]});
+  take_over(find_paths());
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].complete) continue;
     if (!examine(parts_[i]) || i + 1 == parts_.size()) return;
@@ -149,6 +149,23 @@ void Hdf5Series::look() {
     if (parts_[i + 1].extent == 0 || !examine(parts_[i])) return;
     parts_[i].complete = true;
   }
+}
+
+// Parts that the file has now. While it is being made it may change its mind where they are.
+void Hdf5Series::take_over(const std::vector<std::string>& paths) {
+  const auto same = [](const Part& part, const std::string& path) { return part.path == path; };
+  const bool agree = parts_.size() <= paths.size() &&
+                     std::ranges::equal(parts_, paths | std::views::take(parts_.size()), same);
+  moved_.reset();
+  if (!agree && frames() > 0) {
+    // What was read cannot be taken back, and what comes must not be put behind it.
+    moved_ = input_error(
+        path_, fmt::format("its images were {} at first, and are {} now", first_dataset(), paths.front()),
+        "reduce it when it is complete, without --follow");
+    return;
+  }
+  if (!agree) parts_.clear();
+  for (std::size_t i = parts_.size(); i < paths.size(); ++i) parts_.push_back({.path = paths[i]});
 }
 
 std::optional<std::uint64_t> Hdf5Series::bytes_written() const {
@@ -188,7 +205,7 @@ Hdf5Series::Rest Hdf5Series::give_up() {
     if (!part.complete) examine_to_the_end(part);
     if (part.frames > 0) end = i + 1;
   }
-  Rest rest;
+  Rest rest{.fault = moved_};
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
     if (part.complete) continue;

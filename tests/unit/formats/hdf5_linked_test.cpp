@@ -1,0 +1,181 @@
+// HDF5 files whose images are elsewhere: behind links, in virtual datasets, in raw files beside them.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <string>
+
+#include "hdf5_fixture.hpp"
+
+namespace annulus {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kMaskOfMaster = "/entry/instrument/detector/detectorSpecific/pixel_mask";
+
+class LinkedTest : public Hdf5Test {
+ protected:
+  // A block of frames of a virtual dataset, and where it comes from.
+  struct Block {
+    std::string file;
+    std::string dataset;
+    Sides source_shape;
+    Sides start;  // in the virtual dataset
+    Sides count;
+    Sides stride = {1, 1, 1};
+    Sides source_start = {0, 0, 0};
+  };
+
+  void master() {
+    for (const char* name : {"/entry", "/entry/data", "/entry/instrument", "/entry/instrument/detector",
+                             "/entry/instrument/detector/detectorSpecific"}) {
+      group(name);
+    }
+  }
+
+  void external_link(const std::string& path, const std::string& file, const std::string& object) {
+    ASSERT_GE(H5Lcreate_external(file.c_str(), object.c_str(), file_, path.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+              0);
+  }
+
+  void virtual_stack(const std::string& path, const Sides& shape, const std::vector<Block>& blocks) {
+    const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t space = H5Screate_simple(3, shape.data(), nullptr);
+    for (const Block& block : blocks) {
+      const hid_t source = H5Screate_simple(3, block.source_shape.data(), nullptr);
+      H5Sselect_hyperslab(source, H5S_SELECT_SET, block.source_start.data(), nullptr, block.count.data(),
+                          nullptr);
+      H5Sselect_hyperslab(space, H5S_SELECT_SET, block.start.data(), block.stride.data(), block.count.data(),
+                          nullptr);
+      ASSERT_GE(H5Pset_virtual(properties, space, block.file.c_str(), block.dataset.c_str(), source), 0);
+      H5Sclose(source);
+    }
+    H5Sselect_all(space);
+    const hid_t id =
+        H5Dcreate2(file_, path.c_str(), H5T_STD_I32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    ASSERT_GE(id, 0);
+    H5Dclose(id);
+    H5Sclose(space);
+    H5Pclose(properties);
+  }
+
+  // A file that was closed, to write on.
+  void reopen(const std::string& name) { file_ = H5Fopen(name.c_str(), H5F_ACC_RDWR, H5P_DEFAULT); }
+
+  static OpenOptions waiting(double seconds) {
+    OpenOptions options;
+    options.follow = seconds;
+    return options;
+  }
+
+  static std::vector<std::int32_t> pixels(const std::unique_ptr<FrameSource>& source, std::uint64_t i) {
+    return pixels_of<std::int32_t>(source->read(i));
+  }
+};
+
+TEST_F(LinkedTest, AMissingDataFileIsNamedAndThePixelMaskNotTakenForTheScan) {
+  master();
+  ints(kMaskOfMaster, {2, 2});
+  external_link("/entry/data/data", "gone.h5", "/frames");
+  EXPECT_THAT(open_fault(close()),
+              AllOf(HasSubstr("/entry/data/data"), HasSubstr("gone.h5, which is missing")));
+
+  open("chain.h5");
+  master();
+  ints(kMaskOfMaster, {2, 2});
+  external_link("/entry/data/counts", "gone.h5", "/frames");
+  attribute("/", "default", "entry");
+  attribute("/entry", "default", "data");
+  attribute("/entry/data", "signal", "counts");
+  EXPECT_THAT(open_fault(close()),
+              AllOf(HasSubstr("/entry/data/counts"), HasSubstr("gone.h5, which is missing")));
+
+  open("group.h5");
+  group("/entry");
+  group("/other");
+  ints("/other/image", {2, 2});
+  external_link("/entry/data", "gone.h5", "/entry/data");
+  EXPECT_THAT(open_fault(close()), HasSubstr("gone.h5, which is missing"));
+
+  open("numbered.h5");
+  master();
+  ints(kMaskOfMaster, {2, 2});
+  external_link("/entry/data/data_000001", "gone.h5", "/frames");
+  attribute("/", "default", "/entry/data/data_000001");
+  EXPECT_THAT(open_fault(close()), HasSubstr("gone.h5, which is missing"));
+}
+
+TEST_F(LinkedTest, MaskAndFlatFieldAreNeverTheScan) {
+  master();
+  ints(kMaskOfMaster, {2, 2});
+  const std::string only_mask = close();
+  EXPECT_THAT(open_fault(only_mask),
+              AllOf(HasSubstr("no dataset of 2 or 3 dimensions"), HasSubstr("pixel_mask")));
+  EXPECT_THAT(read_image(only_mask + "::" + kMaskOfMaster).pixels, ElementsAre(0, 1, 2, 3))
+      << "if it is named";
+  open("b.h5");
+  ints("/image", {1, 2}, {}, 0, 7);
+  ints("/flatfield", {1, 2});
+  ints("/pixel_mask_applied", {1, 2, 1});
+  EXPECT_THAT(open_fault(close()), HasSubstr("more than one dataset"));
+  open("c.h5");
+  ints("/image", {1, 2}, {}, 0, 7);
+  ints("/flatfield", {1, 2});
+  EXPECT_THAT(read_image(close()).pixels, ElementsAre(7, 8));
+}
+
+TEST_F(LinkedTest, WhileFollowingOnlyWhatTheMasterCallsItsImagesCounts) {
+  master();
+  ints("/entry/instrument/some_image", {1, 1, 2}, {1, 1, 2});
+  const std::string name = close();
+  EXPECT_THAT(open_fault(name, waiting(60)), HasSubstr("images"));
+  open("frames.h5");
+  ints("/frames", {2, 1, 2}, {1, 1, 2}, 0, 40);
+  close();
+  reopen(name);
+  external_link("/entry/data/data", "frames.h5", "/frames");
+  close();
+  const auto source = open_source(name, waiting(60));
+  EXPECT_EQ(source->info().frames, 2u);
+  EXPECT_THAT(pixels(source, 1), ElementsAre(42, 43));
+}
+
+TEST_F(LinkedTest, ImagesThatMoveBeforeTheFirstFrameAreFollowedWhereTheyAre) {
+  master();
+  ints("/entry/data/data", {0, 1, 2}, {1, 1, 2});
+  const std::string name = close();
+  const auto source = open_source(name, waiting(60));
+  EXPECT_EQ(source->info().frames, 0u);
+  reopen(name);
+  ints("/entry/data/counts", {2, 1, 2}, {1, 1, 2}, 0, 40);
+  attribute("/", "default", "/entry/data/counts");
+  close();
+  EXPECT_EQ(source->grow().frames, 2u);
+  EXPECT_THAT(pixels(source, 1), ElementsAre(42, 43));
+}
+
+TEST_F(LinkedTest, ImagesThatMoveInTheMiddleOfAScanAreAFault) {
+  master();
+  ints("/entry/data/data", {1, 1, 2}, {1, 1, 2});
+  const std::string name = close();
+  const auto source = open_source(name, waiting(1e-9));
+  EXPECT_EQ(source->info().frames, 1u);
+  reopen(name);
+  ints("/entry/data/counts", {3, 1, 2}, {1, 1, 2}, 0, 40);
+  attribute("/", "default", "/entry/data/counts");
+  close();
+  const Growth growth = source->grow();
+  EXPECT_EQ(growth.frames, 1u);
+  EXPECT_TRUE(growth.ended);
+  ASSERT_TRUE(growth.fault);
+  EXPECT_THAT(growth.fault->what(), AllOf(HasSubstr("/entry/data/counts"), HasSubstr("/entry/data/data")));
+  EXPECT_THAT(pixels(source, 0), ElementsAre(0, 1));
+}
+
+}  // namespace
+}  // namespace annulus
