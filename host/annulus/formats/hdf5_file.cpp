@@ -51,23 +51,28 @@ Hdf5Handle open_hdf5_file(const std::string& path) {
                    "copy it again if it is damaged; wait if it is being written");
 }
 
-DatasetPlace locate_dataset(hid_t file, const std::string& file_path, const std::string& path) {
+std::optional<DatasetPlace> external_target(hid_t file, const std::string& path) {
   H5L_info_t link{};
   const bool external =
       H5Lget_info(file, path.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_EXTERNAL;
   H5Eclear2(H5E_DEFAULT);
-  if (!external) return {file_path, path};
+  if (!external) return std::nullopt;
   std::vector<char> value(link.u.val_size);
   unsigned flags = 0;
   const char* name = nullptr;
   const char* object = nullptr;
   if (H5Lget_val(file, path.c_str(), value.data(), value.size(), H5P_DEFAULT) < 0 ||
       H5Lunpack_elink_val(value.data(), value.size(), &flags, &name, &object) < 0) {
-    throw hdf5_error(file_path + "::" + path, "the link cannot be read",
-                     "the file is damaged or incomplete: copy it again");
+    throw hdf5_error(path, "the link cannot be read", "the file is damaged or incomplete: copy it again");
   }
-  if (const auto found = find_linked_file(file_path, name)) return {*found, object};
-  throw input_error(file_path + "::" + path, fmt::format("it is in {}, which is missing", name),
+  return DatasetPlace{name, object};
+}
+
+DatasetPlace locate_dataset(hid_t file, const std::string& file_path, const std::string& path) {
+  const auto target = external_target(file, path);
+  if (!target) return {file_path, path};
+  if (const auto found = find_linked_file(file_path, target->file)) return {*found, target->path};
+  throw input_error(file_path + "::" + path, fmt::format("it is in {}, which is missing", target->file),
                     "copy that file beside this one; --follow waits for one that is still to come");
 }
 

@@ -4,6 +4,7 @@
 
 #include <annulus/formats/hdf5_error.hpp>
 
+#include <optional>
 #include <string>
 
 namespace annulus {
@@ -19,6 +20,9 @@ struct DatasetPlace {
   std::string url() const { return file + "::" + path; }
   bool operator==(const DatasetPlace&) const = default;
 };
+
+// The names in an external link, as they are; none if `path` is no such link.
+std::optional<DatasetPlace> external_target(hid_t file, const std::string& path);
 
 // Where `path` of the open file leads to: elsewhere for an external link, whose file is looked for as HDF5
 // does. Throws kInput with that file's name if it is missing.

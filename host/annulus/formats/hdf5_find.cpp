@@ -1,10 +1,13 @@
 #include <annulus/formats/checks.hpp>
+#include <annulus/formats/hdf5_file.hpp>
 #include <annulus/formats/hdf5_find.hpp>
+#include <annulus/formats/hdf5_virtual.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -131,14 +134,52 @@ std::vector<std::string> numbered_datasets(hid_t file) {
   return paths;
 }
 
-// Virtual datasets beside the numbered ones are made of them; these are read quicker and say what is missing.
-bool stands_for_numbered(hid_t file, const std::string& path) {
-  if (number_in(path.substr(path.rfind('/') + 1))) return true;
+struct StackType {
+  Hdf5Handle type;
+  std::vector<hsize_t> shape;
+};
+
+// None if it cannot be opened.
+std::optional<StackType> stack_type(hid_t file, const std::string& path) {
+  const auto shape = number_array(file, path);
   const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
-  const Hdf5Handle properties(dataset ? H5Dget_create_plist(dataset.get()) : H5I_INVALID_HID, H5Pclose);
-  const bool is_virtual = properties && H5Pget_layout(properties.get()) == H5D_VIRTUAL;
   H5Eclear2(H5E_DEFAULT);
-  return is_virtual;
+  if (!shape || !dataset) return std::nullopt;
+  return StackType{Hdf5Handle(H5Dget_type(dataset.get()), H5Tclose), *shape};
+}
+
+// Whether what a virtual dataset calls its source is the dataset at `path`, directly or by its link.
+bool leads_to(hid_t file, const std::string& path, const VirtualRun& source) {
+  const auto name_of_file = [](const std::string& name) { return name.substr(name.rfind('/') + 1); };
+  const auto from_root = [](const std::string& name) { return name.starts_with('/') ? name : "/" + name; };
+  if (source.file == "." && from_root(source.dataset) == path) return true;
+  const auto target = external_target(file, path);
+  return target && name_of_file(source.file) == name_of_file(target->file) &&
+         from_root(source.dataset) == from_root(target->path);
+}
+
+// The numbered datasets are read quicker than a virtual one that sets them one behind the other, and say what
+// is missing. It may arrange them in other ways too, of which they know nothing.
+bool strings_together(hid_t file, const std::string& path, const std::vector<std::string>& numbered,
+                      bool growing) {
+  const auto whole = stack_type(file, path);
+  if (!whole) return false;
+  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle properties(H5Dget_create_plist(dataset.get()), H5Pclose);
+  if (!properties || !is_virtual(properties.get())) return false;
+  const auto runs = virtual_runs(virtual_pieces(path, properties.get()), whole->shape);
+  if (runs.size() != numbered.size()) return false;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!leads_to(file, numbered[i], runs[i])) return false;
+    const auto part = stack_type(file, numbered[i]);
+    if (!part) continue;
+    if (part->shape.size() != 3 || H5Tequal(part->type.get(), whole->type.get()) <= 0 ||
+        !std::ranges::equal(part->shape | std::views::drop(1), whole->shape | std::views::drop(1)) ||
+        (growing ? part->shape[0] > runs[i].frames : part->shape[0] != runs[i].frames)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // The part of a path at which a link leads nowhere: a file that is missing, or that its writer has.
@@ -186,7 +227,9 @@ std::vector<std::string> find_image_datasets(const std::string& where, hid_t fil
   const std::vector<std::string> numbered = numbered_datasets(file);
   const auto choose = [&](const std::string& path) {
     const bool in_the_group = path.starts_with(std::string(kDataGroup) + "/");
-    const bool all = !numbered.empty() && in_the_group && stands_for_numbered(file, path);
+    const bool all =
+        !numbered.empty() && in_the_group &&
+        (number_in(path.substr(path.rfind('/') + 1)) || strings_together(file, path, numbered, growing));
     return all ? numbered : std::vector{path};
   };
   for (const auto& path : {follow_default_chain(file), std::optional<std::string>("/entry/data/data")}) {

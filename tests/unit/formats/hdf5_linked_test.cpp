@@ -177,5 +177,73 @@ TEST_F(LinkedTest, ImagesThatMoveInTheMiddleOfAScanAreAFault) {
   EXPECT_THAT(pixels(source, 0), ElementsAre(0, 1));
 }
 
+TEST_F(LinkedTest, AVirtualDatasetOfTheNumberedOnesInOrderIsReadFromThem) {
+  master();
+  ints("/entry/data/data_000001", {2, 1, 2}, {1, 1, 2});
+  ints("/entry/data/data_000002", {1, 1, 2}, {1, 1, 2}, 0, 40);
+  virtual_stack("/entry/data/data", {3, 1, 2},
+                {{".", "/entry/data/data_000001", {2, 1, 2}, {0, 0, 0}, {2, 1, 2}},
+                 {".", "/entry/data/data_000002", {1, 1, 2}, {2, 0, 0}, {1, 1, 2}}});
+  const auto source = open_source(close());
+  ASSERT_EQ(source->info().frames, 3u);
+  EXPECT_THAT(source->read(2).source, EndsWith("/entry/data/data_000002"));
+  EXPECT_THAT(pixels(source, 2), ElementsAre(40, 41));
+}
+
+TEST_F(LinkedTest, AVirtualDatasetOfMissingFilesIsReadFromTheNumberedOnesThatAreThere) {
+  ints("/frames", {2, 1, 2}, {1, 1, 2});
+  close();
+  open("master.h5");
+  master();
+  external_link("/entry/data/data_000001", "a.h5", "/frames");
+  external_link("/entry/data/data_000002", "gone.h5", "/frames");
+  virtual_stack("/entry/data/data", {4, 1, 2},
+                {{"a.h5", "/frames", {2, 1, 2}, {0, 0, 0}, {2, 1, 2}},
+                 {"gone.h5", "/frames", {2, 1, 2}, {2, 0, 0}, {2, 1, 2}}});
+  const auto source = open_source(close());
+  ASSERT_EQ(source->info().frames, 3u);
+  EXPECT_THAT(pixels(source, 1), ElementsAre(2, 3));
+  EXPECT_THAT(input_fault([&] { source->read(2); }), HasSubstr("gone.h5, which is missing"));
+}
+
+TEST_F(LinkedTest, AVirtualDatasetThatSetsModulesSideBySideIsReadItself) {
+  master();
+  ints("/entry/data/data_000001", {3, 1, 2}, {1, 1, 2});
+  ints("/entry/data/data_000002", {3, 1, 2}, {1, 1, 2}, 0, 40);
+  virtual_stack("/entry/data/data", {3, 2, 2},
+                {{".", "/entry/data/data_000001", {3, 1, 2}, {0, 0, 0}, {3, 1, 2}},
+                 {".", "/entry/data/data_000002", {3, 1, 2}, {0, 1, 0}, {3, 1, 2}}});
+  attribute("/", "default", "entry");
+  attribute("/entry", "default", "data");
+  attribute("/entry/data", "signal", "data");
+  const auto source = open_source(close());
+  ASSERT_EQ(source->info().frames, 3u);
+  EXPECT_EQ(source->info().shape, (Shape{2, 2}));
+  EXPECT_THAT(pixels(source, 1), ElementsAre(2, 3, 42, 43));
+}
+
+TEST_F(LinkedTest, AVirtualDatasetThatOrdersFramesOtherwiseIsReadItself) {
+  for (const bool interleaved : {false, true}) {
+    open(interleaved ? "interleaved.h5" : "reversed.h5");
+    master();
+    ints("/entry/data/data_000001", {2, 1, 2}, {1, 1, 2});
+    ints("/entry/data/data_000002", {2, 1, 2}, {1, 1, 2}, 0, 40);
+    const hsize_t step = interleaved ? 2 : 1;
+    virtual_stack(
+        "/entry/data/data", {4, 1, 2},
+        {{".", "/entry/data/data_000001", {2, 1, 2}, {interleaved ? 0u : 2u, 0, 0}, {2, 1, 2}, {step, 1, 1}},
+         {".",
+          "/entry/data/data_000002",
+          {2, 1, 2},
+          {interleaved ? 1u : 0u, 0, 0},
+          {2, 1, 2},
+          {step, 1, 1}}});
+    const auto source = open_source(close());
+    ASSERT_EQ(source->info().frames, 4u);
+    EXPECT_THAT(pixels(source, 1), interleaved ? ElementsAre(40, 41) : ElementsAre(42, 43));
+    EXPECT_THAT(pixels(source, 2), interleaved ? ElementsAre(2, 3) : ElementsAre(0, 1));
+  }
+}
+
 }  // namespace
 }  // namespace annulus
