@@ -23,7 +23,7 @@ struct DetectorPlace {
   std::optional<double> beam_y;
   std::optional<double> pixel_x;  // metre
   std::optional<double> pixel_y;
-  double two_theta = 0;  // degrees by which an arm turns it, at the first frame
+  double two_theta = 0;  // degrees by which an arm turns it, at most; NaN where that cannot be read
 };
 
 // What a file says of itself. Header values are kept as text, in file order.

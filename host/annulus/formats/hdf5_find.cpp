@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <ranges>
 #include <string_view>
 #include <utility>
@@ -15,7 +17,8 @@ namespace annulus {
 namespace {
 
 constexpr std::size_t kMaxListed = 20;
-constexpr int kMaxChain = 8;  // @default may point in a circle
+constexpr hssize_t kMostNumbers = 1 << 24;  // one a frame, of the longest scans
+constexpr int kMaxChain = 8;                // @default may point in a circle
 
 bool is_number(hid_t dataset) {
   const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
@@ -260,35 +263,33 @@ std::vector<std::string> find_image_datasets(const std::string& where, hid_t fil
       fmt::format("name the dataset: {}::/path/to/dataset", where));
 }
 
-namespace {
-
-std::optional<Hdf5Number> read_number_of(hid_t file, const std::string& path, bool may_be_one_of_many) {
-  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
-  H5Eclear2(H5E_DEFAULT);
-  if (!dataset || !is_number(dataset.get())) return std::nullopt;
-  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
-  const hssize_t numbers = space ? H5Sget_simple_extent_npoints(space.get()) : 0;
-  if (numbers < 1 || (numbers > 1 && !may_be_one_of_many)) return std::nullopt;
-  const hsize_t first[H5S_MAX_RANK] = {};
-  if (numbers > 1 && H5Sselect_elements(space.get(), H5S_SELECT_SET, 1, first) < 0) return std::nullopt;
-  const Hdf5Handle one(H5Screate(H5S_SCALAR), H5Sclose);
-  Hdf5Number number;
-  const bool good = one && H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, one.get(), space.get(), H5P_DEFAULT,
-                                   &number.value) >= 0;
-  H5Eclear2(H5E_DEFAULT);
-  if (!good) return std::nullopt;
-  number.units = text_attribute(dataset.get(), "units");
+std::optional<Hdf5Number> read_number(hid_t file, const std::string& path) {
+  const auto shape = number_array(file, path);
+  if (!shape || std::ranges::any_of(*shape, [](hsize_t side) { return side != 1; })) return std::nullopt;
+  auto number = read_largest_number(file, path);
+  if (number && std::isnan(number->value)) return std::nullopt;
   return number;
 }
 
-}  // namespace
-
-std::optional<Hdf5Number> read_number(hid_t file, const std::string& path) {
-  return read_number_of(file, path, false);
-}
-
-std::optional<Hdf5Number> read_first_number(hid_t file, const std::string& path) {
-  return read_number_of(file, path, true);
+std::optional<Hdf5Number> read_largest_number(hid_t file, const std::string& path) {
+  const auto shape = number_array(file, path);
+  if (!shape || std::ranges::count(*shape, hsize_t{0}) > 0) return std::nullopt;
+  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  const hssize_t numbers = space ? H5Sget_simple_extent_npoints(space.get()) : 0;
+  Hdf5Number largest{.value = std::numeric_limits<double>::quiet_NaN(),
+                     .units = text_attribute(dataset.get(), "units")};
+  if (numbers < 1 || numbers > kMostNumbers) return largest;
+  std::vector<double> values(static_cast<std::size_t>(numbers));
+  const bool good =
+      H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0;
+  H5Eclear2(H5E_DEFAULT);
+  if (!good) return largest;
+  for (const double value : values) {
+    if (!(std::abs(value) <= std::abs(largest.value)))
+      largest.value = std::isnan(value) ? largest.value : value;
+  }
+  return largest;
 }
 
 std::string read_label(hid_t file, const std::string& path) {

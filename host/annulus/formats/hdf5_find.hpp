@@ -25,8 +25,8 @@ struct Hdf5Number {
 };
 std::optional<Hdf5Number> read_number(hid_t file, const std::string& path);
 
-// The same of an array: its first number.
-std::optional<Hdf5Number> read_first_number(hid_t file, const std::string& path);
+// The same of an array: the number that is farthest from 0. NaN if there are numbers that cannot be read.
+std::optional<Hdf5Number> read_largest_number(hid_t file, const std::string& path);
 
 // A text in the file; empty if there is none.
 std::string read_label(hid_t file, const std::string& path);
