@@ -245,5 +245,37 @@ TEST_F(LinkedTest, AVirtualDatasetThatOrdersFramesOtherwiseIsReadItself) {
   }
 }
 
+TEST_F(LinkedTest, LinksAreResolvedFromTheFileThatHoldsThem) {
+  namespace fs = std::filesystem;
+  close();
+  fs::create_directory(path("scan"));
+  open("scan/frames.h5");
+  ints("/frames", {2, 1, 2}, {1, 1, 2});
+  close();
+  open("scan/master.h5");
+  master();
+  external_link("/entry/data/data_000001", "frames.h5", "/frames");
+  close();
+  open("top.h5");
+  external_link("/entry", "scan/master.h5", "/entry");
+  ASSERT_GE(H5Lcreate_soft("/entry/data/data_000001", file_, "/soft", H5P_DEFAULT, H5P_DEFAULT), 0);
+  const auto& top = close();
+  EXPECT_THAT(pixels(open_source(top), 1), ElementsAre(2, 3));
+  EXPECT_THAT(pixels(open_source(top + "::/soft"), 1), ElementsAre(2, 3));
+  fs::remove(path("scan/frames.h5"));
+  EXPECT_THAT(open_fault(top), HasSubstr("frames.h5, which is missing"));
+}
+
+TEST_F(LinkedTest, LinksInACircleEnd) {
+  external_link("/a", "b.h5", "/b");
+  close();
+  open("b.h5");
+  external_link("/b", "a.h5", "/a");
+  ASSERT_GE(H5Lcreate_soft("/soft", file_, "/soft", H5P_DEFAULT, H5P_DEFAULT), 0);
+  const auto& file = close();
+  EXPECT_THAT(open_fault(file + "::/b"), Not(HasSubstr("no error")));
+  EXPECT_THAT(open_fault(file + "::/soft"), Not(HasSubstr("no error")));
+}
+
 }  // namespace
 }  // namespace annulus
