@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 namespace annulus {
 namespace {
@@ -32,8 +31,9 @@ bool is_native(hid_t stored, PixelType type) { return H5Tequal(stored, native_ty
 
 }  // namespace
 
-Hdf5Dataset::Hdf5Dataset(DatasetPlace place)
+Hdf5Dataset::Hdf5Dataset(DatasetPlace place, int nesting)
     : place_(std::move(place)),
+      nesting_(nesting),
       url_(place_.url()),
       file_(open_hdf5_file(place_.file)),
       dataset_(H5Dopen2(file_.get(), place_.path.c_str(), H5P_DEFAULT), H5Dclose) {
@@ -53,6 +53,8 @@ Hdf5Dataset::Hdf5Dataset(DatasetPlace place)
       throw hdf5_error(url_, "the chunks cannot be read", kCopyAgain);
     }
   }
+  H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
+  allocated_early_ = H5Pget_alloc_time(properties.get(), &time) < 0 || time == H5D_ALLOC_TIME_EARLY;
   read_filters(properties.get());
   choose_way();
   // Without filters a chunk has one size only; the library reads that much, whatever the file says.
@@ -60,7 +62,9 @@ Hdf5Dataset::Hdf5Dataset(DatasetPlace place)
       H5Dget_storage_size(dataset_.get()) % chunk_bytes() != 0) {
     throw input_error(url_, "the chunks have another size than the dataset says", kCopyAgain);
   }
-  if (layout == H5D_VIRTUAL) check_virtual_sources(properties.get());
+  virtual_ = layout == H5D_VIRTUAL;
+  if (virtual_) check_virtual_sources(properties.get());
+  if (layout == H5D_CONTIGUOUS) check_external_files(properties.get());
   if (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT) {
     const std::uint64_t stored = H5Dget_storage_size(dataset_.get());
     if (stored == 0) {
@@ -173,30 +177,6 @@ void Hdf5Dataset::require_filters() const {
     }
     throw input_error(url_, fmt::format("HDF5 filter {} is not installed", id),
                       "install its plugin and let HDF5_PLUGIN_PATH name the plugin's folder");
-  }
-}
-
-// The library gives fill values for sources that are missing.
-void Hdf5Dataset::check_virtual_sources(hid_t properties) const {
-  std::size_t count = 0;
-  if (H5Pget_virtual_count(properties, &count) < 0)
-    throw hdf5_error(url_, "the layout cannot be read", kCopyAgain);
-  const auto folder = std::filesystem::path(place_.file).parent_path();
-  std::string checked;
-  for (std::size_t i = 0; i < count; ++i) {
-    const ssize_t length = H5Pget_virtual_filename(properties, i, nullptr, 0);
-    if (length <= 0) throw hdf5_error(url_, "the names of its source files cannot be read", kCopyAgain);
-    std::string name(static_cast<std::size_t>(length) + 1, '\0');
-    H5Pget_virtual_filename(properties, i, name.data(), name.size());
-    name.pop_back();
-    // "." is the file itself; a pattern of names is the library's to resolve.
-    if (name == checked || name == "." || name.find('%') != std::string::npos) continue;
-    std::error_code ignored;
-    if (!std::filesystem::exists(folder / name, ignored) && !std::filesystem::exists(name, ignored)) {
-      throw input_error(url_, fmt::format("it refers to {}, which is missing", name),
-                        "copy that file beside it");
-    }
-    checked = name;
   }
 }
 

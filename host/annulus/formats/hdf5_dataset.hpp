@@ -9,6 +9,7 @@
 #include <annulus/formats/hdf5_error.hpp>
 #include <annulus/formats/hdf5_file.hpp>
 #include <annulus/formats/hdf5_tiles.hpp>
+#include <annulus/formats/hdf5_virtual.hpp>
 
 #include <array>
 #include <cstdint>
@@ -35,8 +36,8 @@ struct FetchedFrame {
 class Hdf5Dataset {
  public:
   // Throws kInput if it is absent, no stack of images, or needs a filter that is not installed. A stack
-  // without frames is one that may grow.
-  explicit Hdf5Dataset(DatasetPlace place);
+  // without frames is one that may grow. `nesting` counts the virtual datasets around it.
+  explicit Hdf5Dataset(DatasetPlace place, int nesting = 0);
 
   const DatasetPlace& place() const { return place_; }
   PixelType type() const { return type_; }
@@ -50,8 +51,9 @@ class Hdf5Dataset {
   // Whether the file was opened while somebody writes it, in the mode that is made for that.
   bool is_shared_with_writer() const;
 
-  // Chunks show which frames were written; of other layouts nobody can tell.
-  bool shows_what_is_written() const { return !chunk_.empty() && chunk_[0] == 1; }
+  // Chunks show which frames were written, unless they were allocated before; of other layouts nobody can
+  // tell.
+  bool shows_what_is_written() const { return !chunk_.empty() && chunk_[0] == 1 && !allocated_early_; }
   bool is_written(std::uint64_t i) const;
 
   // Frame i as it is stored, or its pixels in native (little endian) order where only the library can read
@@ -68,7 +70,11 @@ class Hdf5Dataset {
   void read_filters(hid_t properties);
   void choose_way();
   void require_filters() const;
-  void check_virtual_sources(hid_t properties) const;
+  void check_virtual_sources(hid_t properties);
+  void check_external_files(hid_t properties) const;
+  DatasetPlace source_place(const VirtualPiece& piece) const;
+  const Hdf5Dataset& source_of(const VirtualPiece& piece) const;
+  void check_frame_in_sources(std::uint64_t i) const;
   template <typename Visit>
   void for_each_chunk(std::uint64_t i, Visit&& visit) const;
   std::uint64_t stored_size(const ChunkOffset& offset) const;
@@ -78,7 +84,10 @@ class Hdf5Dataset {
   Bytes read_through_library(std::uint64_t i) const;
   std::uint64_t chunk_bytes() const;
 
+  using OpenSource = std::pair<std::pair<std::string, std::string>, std::unique_ptr<const Hdf5Dataset>>;
+
   DatasetPlace place_;
+  int nesting_ = 0;
   std::string url_;  // the place, for messages
   Hdf5Handle file_;
   Hdf5Handle dataset_;
@@ -93,6 +102,10 @@ class Hdf5Dataset {
   Way way_ = Way::kLibrary;
   ChunkPacking packing_;
   std::shared_ptr<const TileLayout> tile_layout_;  // for kTiles
+  bool allocated_early_ = false;
+  bool virtual_ = false;
+  std::vector<VirtualPiece> pieces_;              // of a virtual one
+  mutable std::vector<OpenSource> open_sources_;  // by their names in its pieces, the oldest first
 };
 
 }  // namespace annulus

@@ -105,6 +105,7 @@ FetchedFrame Hdf5Dataset::fetch(std::uint64_t i) const {
 
 // Every chunk of the frame must be there, and worth unpacking.
 void Hdf5Dataset::check_chunks(std::uint64_t i) const {
+  if (virtual_) check_frame_in_sources(i);
   if (chunk_.empty()) return;
   for_each_chunk(i, [&](const ChunkOffset& offset) {
     std::uint32_t mask = 0;

@@ -44,8 +44,10 @@ std::unique_ptr<const Hdf5Dataset> Hdf5Series::open(const std::string& path) con
         "name one dataset");
   }
   if (growing_ && !dataset->shows_what_is_written()) {
-    throw input_error(url, "frames have no chunks of their own, so nobody can tell which were written",
-                      "leave --follow out");
+    throw input_error(
+        url,
+        "frames have no chunks of their own, or got them in advance, so nobody can tell which were written",
+        "leave --follow out");
   }
   if (!growing_ && dataset->frames() == 0)
     throw input_error(url, "the stack holds no frames", "wait until the file is written");

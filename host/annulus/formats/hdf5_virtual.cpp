@@ -38,6 +38,18 @@ std::optional<SelectionBox> box_of(const Hdf5Handle& space) {
   return box;
 }
 
+// "All of it" is stored without a shape: it must be as much as it is mapped to.
+std::optional<SelectionBox> source_box(const Hdf5Handle& space, const SelectionBox& here) {
+  const bool all = space && H5Sget_select_type(space.get()) == H5S_SEL_ALL;
+  if (!all || H5Sget_simple_extent_ndims(space.get()) > 0) return box_of(space);
+  SelectionBox box = here;
+  for (std::size_t d = 0; d < box.first.size(); ++d) {
+    if (box.last[d] != H5S_UNLIMITED) box.last[d] -= box.first[d];
+    box.first[d] = 0;
+  }
+  return box;
+}
+
 bool holds_whole_frames(const SelectionBox& box, const std::vector<hsize_t>& shape) {
   return box.filled && box.first.size() == 3 && box.first[1] == 0 && box.first[2] == 0 &&
          box.last[1] + 1 == shape[1] && box.last[2] + 1 == shape[2];
@@ -58,8 +70,9 @@ std::vector<VirtualPiece> virtual_pieces(const std::string& where, hid_t propert
   std::vector<VirtualPiece> pieces;
   for (std::size_t i = 0; i < count; ++i) {
     auto here = box_of(Hdf5Handle(H5Pget_virtual_vspace(properties, i), H5Sclose));
-    auto there = box_of(Hdf5Handle(H5Pget_virtual_srcspace(properties, i), H5Sclose));
-    if (!here || !there) continue;
+    if (!here) continue;
+    auto there = source_box(Hdf5Handle(H5Pget_virtual_srcspace(properties, i), H5Sclose), *here);
+    if (!there) continue;
     pieces.push_back({source_name(where, properties, i, H5Pget_virtual_filename),
                       source_name(where, properties, i, H5Pget_virtual_dsetname), std::move(*here),
                       std::move(*there)});

@@ -245,6 +245,69 @@ TEST_F(LinkedTest, AVirtualDatasetThatOrdersFramesOtherwiseIsReadItself) {
   }
 }
 
+TEST_F(LinkedTest, AVirtualDatasetWhoseSourceDatasetIsAbsentNamesIt) {
+  ints("/frames", {2, 1, 2});
+  close();
+  open("virtual.h5");
+  virtual_stack("/v", {2, 1, 2}, {{"a.h5", "/other", {2, 1, 2}, {0, 0, 0}, {2, 1, 2}}});
+  EXPECT_THAT(open_fault(close()), AllOf(HasSubstr("virtual.h5::/v"), HasSubstr("a.h5::/other")));
+}
+
+TEST_F(LinkedTest, VirtualFramesThatTheirSourceDoesNotHaveAreFaults) {
+  ints("/frames", {2, 1, 2}, {1, 1, 2}, 0, 5);
+  close();
+  open("virtual.h5");
+  virtual_stack("/v", {5, 1, 2}, {{"a.h5", "/frames", {4, 1, 2}, {0, 0, 0}, {4, 1, 2}}});
+  const auto source = open_source(close());
+  EXPECT_THAT(pixels(source, 1), ElementsAre(7, 8));
+  EXPECT_THAT(input_fault([&] { source->read(2); }), AllOf(HasSubstr("frame 2"), HasSubstr("a.h5::/frames")));
+  EXPECT_THAT(input_fault([&] { source->read(4); }), HasSubstr("frame 4 is in none of its source files"));
+}
+
+TEST_F(LinkedTest, VirtualFramesThatWereNotWrittenInTheirSourceAreFaults) {
+  const hid_t id = packed("/frames", {3, 1, 2}, {1, 1, 2}, H5T_STD_I32LE, 0, {});
+  const std::int32_t pair[] = {3, 4};
+  const auto bytes = std::as_bytes(std::span(pair));
+  for (const hsize_t i : {0u, 2u}) put_chunk(id, {i, 0, 0}, {bytes.begin(), bytes.end()});
+  H5Dclose(id);
+  ints("/modules", {3, 1, 2}, {1, 1, 2});
+  dataset<std::int32_t>("/never", {3, 1, 2}, {}, H5T_NATIVE_INT32, H5T_STD_I32LE);
+  close();
+  open("virtual.h5");
+  // Frame i of the virtual dataset is frame i + 1 of its source.
+  virtual_stack("/v", {2, 2, 2},
+                {{"a.h5", "/frames", {3, 1, 2}, {0, 0, 0}, {2, 1, 2}, {1, 1, 1}, {1, 0, 0}},
+                 {"a.h5", "/modules", {3, 1, 2}, {0, 1, 0}, {2, 1, 2}, {1, 1, 1}, {1, 0, 0}}});
+  virtual_stack("/w", {3, 1, 2}, {{"a.h5", "/never", {3, 1, 2}, {0, 0, 0}, {3, 1, 2}}});
+  virtual_stack("/of_virtual", {2, 2, 2}, {{".", "/v", {2, 2, 2}, {0, 0, 0}, {2, 2, 2}}});
+  const auto& file = close();
+  for (const char* name : {"::/v", "::/of_virtual"}) {
+    const auto source = open_source(file + name);
+    EXPECT_THAT(input_fault([&] { source->read(0); }),
+                AllOf(HasSubstr("a.h5::/frames"), HasSubstr("frame 1 was not")));
+    EXPECT_THAT(pixels(source, 1), ElementsAre(3, 4, 4, 5));
+  }
+  EXPECT_THAT(open_fault(file + "::/w"), HasSubstr("a.h5::/never"));
+}
+
+TEST_F(LinkedTest, ASymbolicLinkToAMasterFindsItsDataFiles) {
+  namespace fs = std::filesystem;
+  close();
+  fs::create_directory(path("real"));
+  fs::create_directory(path("links"));
+  open("real/frames.h5");
+  ints("/frames", {2, 1, 2}, {1, 1, 2});
+  close();
+  open("real/master.h5");
+  master();
+  external_link("/entry/data/data_000001", "frames.h5", "/frames");
+  virtual_stack("/v", {2, 1, 2}, {{"frames.h5", "/frames", {2, 1, 2}, {0, 0, 0}, {2, 1, 2}}});
+  close();
+  fs::create_symlink("../real/master.h5", path("links/master.h5"));
+  EXPECT_THAT(pixels(open_source(path("links/master.h5")), 1), ElementsAre(2, 3));
+  EXPECT_THAT(pixels(open_source(path("links/master.h5") + "::/v"), 1), ElementsAre(2, 3));
+}
+
 TEST_F(LinkedTest, LinksAreResolvedFromTheFileThatHoldsThem) {
   namespace fs = std::filesystem;
   close();
