@@ -43,7 +43,7 @@ struct SourceInfo {
 
   // Memory: what read() takes for a frame where that is not just its pixels, and what the open file holds.
   std::uint64_t bytes_to_read = 0;
-  std::uint64_t bytes_held = 0;  // the content of a gzip or bzip2 archive
+  std::uint64_t bytes_held = 0;  // the content of a gzip or bzip2 archive, the last chunk of many frames
   bool payloads_vary = false;    // bytes_to_read is what a frame takes on average
 };
 

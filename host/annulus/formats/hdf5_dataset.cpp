@@ -57,6 +57,7 @@ Hdf5Dataset::Hdf5Dataset(DatasetPlace place, int nesting)
   allocated_early_ = H5Pget_alloc_time(properties.get(), &time) < 0 || time == H5D_ALLOC_TIME_EARLY;
   read_filters(properties.get());
   choose_way();
+  if (way_ == Way::kLibrary && held_bytes() > 0) cache_chunks();
   // Without filters a chunk has one size only; the library reads that much, whatever the file says.
   if (layout == H5D_CHUNKED && pipeline_.empty() &&
       H5Dget_storage_size(dataset_.get()) % chunk_bytes() != 0) {
@@ -162,6 +163,19 @@ void Hdf5Dataset::choose_way() {
   way_ = frame_a_chunk && for_backends ? Way::kWhole : Way::kTiles;
   if (way_ == Way::kTiles)
     tile_layout_ = std::make_shared<const TileLayout>(TileLayout{url_, shape_, type_, chunk_});
+}
+
+// The library keeps 1 MiB of chunks unless told otherwise, and unpacks what does not fit for every frame.
+void Hdf5Dataset::cache_chunks() {
+  const std::size_t chunks = held_bytes() / chunk_bytes();
+  // A slot for each chunk of a frame: the library numbers them by the bits of their places.
+  const std::size_t slots = std::clamp<std::size_t>(4 * chunks + 1, 521, 1 << 18);
+  const Hdf5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  if (!access || H5Pset_chunk_cache(access.get(), slots, held_bytes(), 1) < 0)
+    throw hdf5_error(url_, "chunks cannot be kept", kCopyAgain);
+  dataset_.reset();  // one that is open keeps its cache
+  dataset_ = Hdf5Handle(H5Dopen2(file_.get(), place_.path.c_str(), access.get()), H5Dclose);
+  if (!dataset_) throw hdf5_error(url_, "cannot be opened as a dataset", kCopyAgain);
 }
 
 void Hdf5Dataset::require_filters() const {

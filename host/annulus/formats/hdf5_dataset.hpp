@@ -6,6 +6,7 @@
 #include <annulus/core/image.hpp>
 #include <annulus/core/pixel_type.hpp>
 #include <annulus/formats/hdf5_chunk_check.hpp>
+#include <annulus/formats/hdf5_chunk_rows.hpp>
 #include <annulus/formats/hdf5_error.hpp>
 #include <annulus/formats/hdf5_file.hpp>
 #include <annulus/formats/hdf5_tiles.hpp>
@@ -14,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,8 +30,12 @@ struct FetchedFrame {
   Bytes payload;
   std::shared_ptr<const TileLayout> layout;  // if there is one, the tiles count
   std::vector<StoredTile> tiles;
+  std::shared_ptr<ChunkRow> row;  // or these, which other frames share
 
-  Bytes finish() && { return layout ? assemble_tiles(*layout, frame, tiles) : std::move(payload); }
+  Bytes finish() && {
+    if (row) return row->frame(frame);
+    return layout ? assemble_tiles(*layout, frame, tiles) : std::move(payload);
+  }
 };
 
 // Made, used and destroyed with the HDF5 lock held.
@@ -47,6 +53,9 @@ class Hdf5Dataset {
   // What a frame takes in the file, on average; its pixels if nothing is known.
   std::uint64_t stored_bytes() const;  // of all frames
   std::uint64_t average_bytes() const;
+
+  // What is kept of chunks that hold several frames, so that they are unpacked once; 0 if that is too much.
+  std::uint64_t held_bytes() const;
 
   // Whether the file was opened while somebody writes it, in the mode that is made for that.
   bool is_shared_with_writer() const;
@@ -70,6 +79,7 @@ class Hdf5Dataset {
   void read_filters(hid_t properties);
   void choose_way();
   void require_filters() const;
+  void cache_chunks();
   void check_virtual_sources(hid_t properties);
   void check_external_files(hid_t properties) const;
   DatasetPlace source_place(const VirtualPiece& piece) const;
@@ -101,7 +111,9 @@ class Hdf5Dataset {
   std::vector<Hdf5Filter> pipeline_;
   Way way_ = Way::kLibrary;
   ChunkPacking packing_;
-  std::shared_ptr<const TileLayout> tile_layout_;  // for kTiles
+  std::shared_ptr<const TileLayout> tile_layout_;     // for kTiles
+  mutable ChunkRows rows_;                            // for kTiles
+  mutable std::optional<std::uint64_t> checked_row_;  // for kLibrary: the chunks that were found whole last
   bool allocated_early_ = false;
   bool virtual_ = false;
   std::vector<VirtualPiece> pieces_;              // of a virtual one

@@ -61,6 +61,7 @@ void Hdf5Series::describe(const Hdf5Dataset& dataset) {
   }
   described_ = true;
   average_bytes_ = std::max(average_bytes_, dataset.average_bytes());
+  held_bytes_ = std::max(held_bytes_, dataset.held_bytes());
 }
 
 void Hdf5Series::add_complete(const std::string& path) {
@@ -95,7 +96,9 @@ const Hdf5Dataset& Hdf5Series::use(Part& part) {
   const auto index = static_cast<std::size_t>(&part - parts_.data());
   std::erase(open_parts_, index);
   if (!part.dataset) {
-    if (open_parts_.size() >= kMostOpen) {
+    // One that keeps chunks keeps as much as was reckoned for all of them.
+    const std::size_t most = held_bytes_ > 0 ? 1 : kMostOpen;
+    while (open_parts_.size() >= most) {
       parts_[open_parts_.front()].dataset.reset();
       open_parts_.erase(open_parts_.begin());
     }

@@ -29,6 +29,9 @@ class Hdf5Series {
   // What a frame takes in the file, on average.
   std::uint64_t average_bytes() const { return average_bytes_; }
 
+  // What is kept of chunks that hold several frames.
+  std::uint64_t held_bytes() const { return held_bytes_; }
+
   // Frame i of all. The name of its dataset goes to `source`, its number in there is fetched.frame.
   FetchedFrame fetch(std::uint64_t i, std::string& source);
 
@@ -81,6 +84,7 @@ class Hdf5Series {
   PixelType type_ = PixelType::kI32;
   Shape shape_;
   std::uint64_t average_bytes_ = 0;
+  std::uint64_t held_bytes_ = 0;
   std::vector<Part> parts_;
   std::optional<Error> moved_;           // the file names other datasets than those that were read
   std::vector<std::size_t> open_parts_;  // the one used last at the end
