@@ -57,7 +57,8 @@ Hdf5Dataset::Hdf5Dataset(DatasetPlace place, int nesting)
   allocated_early_ = H5Pget_alloc_time(properties.get(), &time) < 0 || time == H5D_ALLOC_TIME_EARLY;
   read_filters(properties.get());
   choose_way();
-  if (way_ == Way::kLibrary && held_bytes() > 0) cache_chunks();
+  // Whatever a virtual dataset is made of is unpacked by the library.
+  if ((way_ == Way::kLibrary || nesting_ > 0) && held_bytes() > 0) cache_chunks();
   // Without filters a chunk has one size only; the library reads that much, whatever the file says.
   if (layout == H5D_CHUNKED && pipeline_.empty() &&
       H5Dget_storage_size(dataset_.get()) % chunk_bytes() != 0) {

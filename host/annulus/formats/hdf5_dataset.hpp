@@ -116,6 +116,7 @@ class Hdf5Dataset {
   mutable std::optional<std::uint64_t> checked_row_;  // for kLibrary: the chunks that were found whole last
   bool allocated_early_ = false;
   bool virtual_ = false;
+  std::uint64_t held_by_sources_ = 0;
   std::vector<VirtualPiece> pieces_;              // of a virtual one
   mutable std::vector<OpenSource> open_sources_;  // by their names in its pieces, the oldest first
 };

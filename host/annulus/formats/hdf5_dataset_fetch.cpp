@@ -37,6 +37,7 @@ std::uint64_t Hdf5Dataset::chunk_bytes() const {
 }
 
 std::uint64_t Hdf5Dataset::held_bytes() const {
+  if (virtual_) return held_by_sources_;
   if (chunk_.empty() || chunk_[0] == 1) return 0;
   const auto chunks_along = [](std::uint64_t side, hsize_t chunk) { return (side + chunk - 1) / chunk; };
   const std::uint64_t chunks = chunks_along(shape_.rows, chunk_[1]) * chunks_along(shape_.cols, chunk_[2]);

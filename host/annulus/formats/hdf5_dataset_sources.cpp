@@ -75,10 +75,11 @@ const Hdf5Dataset& Hdf5Dataset::source_of(const VirtualPiece& piece) const {
 void Hdf5Dataset::check_virtual_sources(hid_t properties) {
   pieces_ = virtual_pieces(url_, properties);
   std::set<std::pair<std::string, std::string>> seen;
+  std::uint64_t most_held = 0;
   for (const VirtualPiece& piece : pieces_) {
     if (piece.is_pattern() || !seen.emplace(piece.file, piece.dataset).second) continue;
     if (piece.is_of_images()) {
-      source_of(piece);
+      most_held = std::max(most_held, source_of(piece).held_bytes());
       continue;
     }
     const DatasetPlace place = source_place(piece);
@@ -88,6 +89,7 @@ void Hdf5Dataset::check_virtual_sources(hid_t properties) {
       throw hdf5_error(url_, fmt::format("it is made of {}, which cannot be opened", place.url()),
                        kCopyAgain);
   }
+  held_by_sources_ = most_held * std::min(seen.size(), kMostSourcesOpen);
 }
 
 // All that frame i is made of must be there.

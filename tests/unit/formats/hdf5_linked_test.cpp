@@ -290,6 +290,19 @@ TEST_F(LinkedTest, VirtualFramesThatWereNotWrittenInTheirSourceAreFaults) {
   EXPECT_THAT(open_fault(file + "::/w"), HasSubstr("a.h5::/never"));
 }
 
+TEST_F(LinkedTest, ChunksOfManyFramesInTheSourcesOfAVirtualDatasetAreReckonedWith) {
+  ints("/one", {4, 1, 2}, {4, 1, 2}, 4);
+  ints("/two", {4, 1, 2}, {4, 1, 2}, 4, 40);
+  close();
+  open("virtual.h5");
+  virtual_stack(
+      "/v", {4, 2, 2},
+      {{"a.h5", "/one", {4, 1, 2}, {0, 0, 0}, {4, 1, 2}}, {"a.h5", "/two", {4, 1, 2}, {0, 1, 0}, {4, 1, 2}}});
+  const auto source = open_source(close());
+  EXPECT_EQ(source->info().bytes_held, 64u) << "two chunks of 32 bytes";
+  EXPECT_THAT(pixels(source, 3), ElementsAre(6, 7, 46, 47));
+}
+
 TEST_F(LinkedTest, ASymbolicLinkToAMasterFindsItsDataFiles) {
   namespace fs = std::filesystem;
   close();
