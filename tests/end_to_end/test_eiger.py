@@ -223,6 +223,46 @@ def test_a_missing_data_file_is_named(integrate, copy):
     assert list(patterns(copy / "b.nxs")["frames/status"]) == [0, 0, 0, 1, 0]
 
 
+def test_a_detector_that_turns_during_the_scan_needs_a_poni_file(integrate, copy):
+    with h5py.File(copy / "scan_master.h5", "a") as file:
+        file[f"{DETECTOR}/goniometer/two_theta"] = numpy.array([0, 0, 0, 5, 5, 5, 10.0])
+        file[f"{DETECTOR}/goniometer/two_theta"].attrs["units"] = "degree"
+    done = integrate(copy / "scan_master.h5", "-o", copy / "a.nxs")
+    assert done.returncode == USAGE and "turned by 10 degrees" in done.stderr, done.stderr
+    done = integrate(copy / "scan_master.h5", "-p", copy / "scan.poni", "-o", copy / "a.nxs")
+    assert done.returncode == 0, done.stderr
+
+
+def link_instead_of_numbers(folder, target):
+    """A master whose scan is one link."""
+    with h5py.File(folder / "scan_master.h5", "a") as file:
+        for name in list(file["entry/data"]):
+            del file["entry/data"][name]
+        if target:
+            file["entry/data/data"] = h5py.ExternalLink(target, "/entry/data/data")
+
+
+def test_the_pixel_mask_is_not_the_scan_where_the_data_file_is_missing(integrate, copy):
+    link_instead_of_numbers(copy, "gone.h5")
+    done = integrate(copy / "scan_master.h5", "-o", copy / "a.nxs")
+    assert done.returncode == INPUT and "gone.h5, which is missing" in done.stderr, done.stderr
+    assert not (copy / "a.nxs").exists()
+
+
+def test_chunks_of_several_frames_give_the_same_patterns(integrate, copy):
+    pytest.importorskip("hdf5plugin")
+    with h5py.File(copy / "scan_master.h5") as master, h5py.File(copy / "many.h5", "w") as file:
+        frames = numpy.concatenate([master[f"entry/data/data_{i:06d}"][()] for i in (1, 2, 3)])
+        for name, options in (("plain", {}), ("gzip", {"compression": "gzip", "compression_opts": 1})):
+            file.create_dataset(name, data=frames, chunks=(4, 300, 1030), **options)
+    poni = ["-p", copy / "scan.poni", "--no-file-mask", "--max-count", 1048500]
+    assert integrate(copy / "scan_master.h5", *poni, "-o", copy / "a.nxs").returncode == 0
+    for name in ("plain", "gzip"):
+        done = integrate(f"{copy / 'many.h5'}::/{name}", *poni, "-o", copy / f"{name}.nxs", "--readers", 3, "--memory", 16)
+        assert done.returncode == 0, done.stderr
+        numpy.testing.assert_array_equal(patterns(copy / f"{name}.nxs")["data/I"], patterns(copy / "a.nxs")["data/I"])
+
+
 def test_a_truncated_data_file_is_refused(integrate, copy):
     path = copy / "scan_data_000002.h5"
     path.write_bytes(path.read_bytes()[:-100_000])
@@ -385,6 +425,21 @@ def test_data_files_that_appear_one_after_the_other(eiger, no_plugins, expected,
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     numpy.testing.assert_array_equal(patterns(tmp_path / "out.nxs")["data/I"], expected)
+
+
+def test_a_master_that_gets_its_scan_later_is_followed(eiger, copy, no_plugins, expected):
+    """There is a pixel mask from the start; it is not the scan."""
+    link_instead_of_numbers(copy, None)
+    process = subprocess.Popen([os.environ["ANNULUS"], "integrate", "-n", "300",
+                                *map(str, follow(eiger, copy / "scan_master.h5", copy / "out.nxs", 20))],
+                               env=no_plugins, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    with h5py.File(copy / "scan_master.h5", "a", locking=False) as file:
+        file[f"{SPECIFIC}/nimages"][()] = 3
+        file["entry/data/data"] = h5py.ExternalLink("scan_data_000001.h5", "/entry/data/data")
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    numpy.testing.assert_array_equal(patterns(copy / "out.nxs")["data/I"], expected[:3])
 
 
 def test_following_makes_no_sense_for_some(integrate, eiger, tmp_path):

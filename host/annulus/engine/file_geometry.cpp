@@ -65,10 +65,13 @@ Geometry geometry_of_file(const SourceInfo& info, const std::string& url) {
                            : fmt::format("the geometry is missing, and {} does not state it", url),
                 "give the PONI file of your calibration with -p");
   }
-  if (std::abs(place.two_theta) > kLevel) {
-    throw Error(ErrorKind::kUsage, "--poni",
-                fmt::format("{} says that the detector is turned by {:g} degrees", url, place.two_theta),
-                "a turned detector needs a PONI file: give that of your calibration with -p");
+  if (!(std::abs(place.two_theta) <= kLevel)) {
+    throw Error(
+        ErrorKind::kUsage, "--poni",
+        std::isnan(place.two_theta)
+            ? fmt::format("by how much the detector is turned cannot be read from {}", url)
+            : fmt::format("{} says that the detector is turned by {:g} degrees", url, place.two_theta),
+        "a turned detector needs a PONI file: give that of your calibration with -p");
   }
   Geometry geometry;
   geometry.source = url;

@@ -23,7 +23,7 @@ struct DetectorPlace {
   std::optional<double> beam_y;
   std::optional<double> pixel_x;  // metre
   std::optional<double> pixel_y;
-  double two_theta = 0;  // degrees by which an arm turns it, at the first frame
+  double two_theta = 0;  // degrees by which an arm turns it, at most; NaN where that cannot be read
 };
 
 // What a file says of itself. Header values are kept as text, in file order.
@@ -43,7 +43,7 @@ struct SourceInfo {
 
   // Memory: what read() takes for a frame where that is not just its pixels, and what the open file holds.
   std::uint64_t bytes_to_read = 0;
-  std::uint64_t bytes_held = 0;  // the content of a gzip or bzip2 archive
+  std::uint64_t bytes_held = 0;  // the content of a gzip or bzip2 archive, the last chunk of many frames
   bool payloads_vary = false;    // bytes_to_read is what a frame takes on average
 };
 

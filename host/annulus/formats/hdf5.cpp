@@ -37,6 +37,7 @@ class Hdf5Source : public FrameSource {
     // A frame that takes a little more than the average does not surprise.
     info_.bytes_to_read = series_->average_bytes() + series_->average_bytes() / 8;
     info_.payloads_vary = true;
+    info_.bytes_held = series_->held_bytes();
     for (const std::string& url : series_->datasets()) info_.header.emplace_back("dataset", url);
     const Hdf5Handle file = open_hdf5_file(path_);
     read_instrument(file.get(), series_->first_dataset(), info_);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 namespace annulus {
 namespace {
@@ -32,8 +31,9 @@ bool is_native(hid_t stored, PixelType type) { return H5Tequal(stored, native_ty
 
 }  // namespace
 
-Hdf5Dataset::Hdf5Dataset(DatasetPlace place)
+Hdf5Dataset::Hdf5Dataset(DatasetPlace place, int nesting)
     : place_(std::move(place)),
+      nesting_(nesting),
       url_(place_.url()),
       file_(open_hdf5_file(place_.file)),
       dataset_(H5Dopen2(file_.get(), place_.path.c_str(), H5P_DEFAULT), H5Dclose) {
@@ -53,14 +53,20 @@ Hdf5Dataset::Hdf5Dataset(DatasetPlace place)
       throw hdf5_error(url_, "the chunks cannot be read", kCopyAgain);
     }
   }
+  H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
+  allocated_early_ = H5Pget_alloc_time(properties.get(), &time) < 0 || time == H5D_ALLOC_TIME_EARLY;
   read_filters(properties.get());
   choose_way();
+  // Whatever a virtual dataset is made of is unpacked by the library.
+  if ((way_ == Way::kLibrary || nesting_ > 0) && held_bytes() > 0) cache_chunks();
   // Without filters a chunk has one size only; the library reads that much, whatever the file says.
   if (layout == H5D_CHUNKED && pipeline_.empty() &&
       H5Dget_storage_size(dataset_.get()) % chunk_bytes() != 0) {
     throw input_error(url_, "the chunks have another size than the dataset says", kCopyAgain);
   }
-  if (layout == H5D_VIRTUAL) check_virtual_sources(properties.get());
+  virtual_ = layout == H5D_VIRTUAL;
+  if (virtual_) check_virtual_sources(properties.get());
+  if (layout == H5D_CONTIGUOUS) check_external_files(properties.get());
   if (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT) {
     const std::uint64_t stored = H5Dget_storage_size(dataset_.get());
     if (stored == 0) {
@@ -160,6 +166,19 @@ void Hdf5Dataset::choose_way() {
     tile_layout_ = std::make_shared<const TileLayout>(TileLayout{url_, shape_, type_, chunk_});
 }
 
+// The library keeps 1 MiB of chunks unless told otherwise, and unpacks what does not fit for every frame.
+void Hdf5Dataset::cache_chunks() {
+  const std::size_t chunks = held_bytes() / chunk_bytes();
+  // A slot for each chunk of a frame: the library numbers them by the bits of their places.
+  const std::size_t slots = std::clamp<std::size_t>(4 * chunks + 1, 521, 1 << 18);
+  const Hdf5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  if (!access || H5Pset_chunk_cache(access.get(), slots, held_bytes(), 1) < 0)
+    throw hdf5_error(url_, "chunks cannot be kept", kCopyAgain);
+  dataset_.reset();  // one that is open keeps its cache
+  dataset_ = Hdf5Handle(H5Dopen2(file_.get(), place_.path.c_str(), access.get()), H5Dclose);
+  if (!dataset_) throw hdf5_error(url_, "cannot be opened as a dataset", kCopyAgain);
+}
+
 void Hdf5Dataset::require_filters() const {
   for (const Hdf5Filter& filter : pipeline_) {
     const H5Z_filter_t id = filter.id;
@@ -173,30 +192,6 @@ void Hdf5Dataset::require_filters() const {
     }
     throw input_error(url_, fmt::format("HDF5 filter {} is not installed", id),
                       "install its plugin and let HDF5_PLUGIN_PATH name the plugin's folder");
-  }
-}
-
-// The library gives fill values for sources that are missing.
-void Hdf5Dataset::check_virtual_sources(hid_t properties) const {
-  std::size_t count = 0;
-  if (H5Pget_virtual_count(properties, &count) < 0)
-    throw hdf5_error(url_, "the layout cannot be read", kCopyAgain);
-  const auto folder = std::filesystem::path(place_.file).parent_path();
-  std::string checked;
-  for (std::size_t i = 0; i < count; ++i) {
-    const ssize_t length = H5Pget_virtual_filename(properties, i, nullptr, 0);
-    if (length <= 0) throw hdf5_error(url_, "the names of its source files cannot be read", kCopyAgain);
-    std::string name(static_cast<std::size_t>(length) + 1, '\0');
-    H5Pget_virtual_filename(properties, i, name.data(), name.size());
-    name.pop_back();
-    // "." is the file itself; a pattern of names is the library's to resolve.
-    if (name == checked || name == "." || name.find('%') != std::string::npos) continue;
-    std::error_code ignored;
-    if (!std::filesystem::exists(folder / name, ignored) && !std::filesystem::exists(name, ignored)) {
-      throw input_error(url_, fmt::format("it refers to {}, which is missing", name),
-                        "copy that file beside it");
-    }
-    checked = name;
   }
 }
 

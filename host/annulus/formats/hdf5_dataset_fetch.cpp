@@ -8,7 +8,13 @@
 #include <utility>
 
 namespace annulus {
-namespace {}  // namespace
+namespace {
+
+// Small chunks of very many frames make rows that nobody has the memory for: those are unpacked for each
+// frame.
+constexpr std::uint64_t kMostHeld = std::uint64_t{1} << 30;
+
+}  // namespace
 
 std::uint64_t Hdf5Dataset::stored_bytes() const { return H5Dget_storage_size(dataset_.get()); }
 
@@ -28,6 +34,14 @@ std::uint64_t Hdf5Dataset::chunk_bytes() const {
   std::uint64_t bytes = stored_element_;
   for (const hsize_t side : chunk_) bytes *= side;  // HDF5 holds chunks below 4 GiB
   return bytes;
+}
+
+std::uint64_t Hdf5Dataset::held_bytes() const {
+  if (virtual_) return held_by_sources_;
+  if (chunk_.empty() || chunk_[0] == 1) return 0;
+  const auto chunks_along = [](std::uint64_t side, hsize_t chunk) { return (side + chunk - 1) / chunk; };
+  const std::uint64_t chunks = chunks_along(shape_.rows, chunk_[1]) * chunks_along(shape_.cols, chunk_[2]);
+  return chunk_bytes() <= kMostHeld / chunks ? chunk_bytes() * chunks : 0;
 }
 
 // 0 if it was never written.
@@ -92,10 +106,21 @@ FetchedFrame Hdf5Dataset::fetch(std::uint64_t i) const {
       fetched.payload = std::move(tile.bytes);
       break;
     }
-    case Way::kTiles:
-      fetched.layout = tile_layout_;
-      for_each_chunk(i, [&](const ChunkOffset& offset) { fetched.tiles.push_back(read_tile(i, offset)); });
+    case Way::kTiles: {
+      const auto read_tiles = [&] {
+        std::vector<StoredTile> tiles;
+        for_each_chunk(i, [&](const ChunkOffset& offset) { tiles.push_back(read_tile(i, offset)); });
+        return tiles;
+      };
+      if (held_bytes() > 0) {
+        fetched.row =
+            rows_.row(i / chunk_[0], [&] { return std::make_shared<ChunkRow>(tile_layout_, read_tiles()); });
+      } else {
+        fetched.layout = tile_layout_;
+        fetched.tiles = read_tiles();
+      }
       break;
+    }
     case Way::kLibrary:
       fetched.payload = read_through_library(i);
       break;
@@ -105,13 +130,17 @@ FetchedFrame Hdf5Dataset::fetch(std::uint64_t i) const {
 
 // Every chunk of the frame must be there, and worth unpacking.
 void Hdf5Dataset::check_chunks(std::uint64_t i) const {
+  if (virtual_) check_frame_in_sources(i);
   if (chunk_.empty()) return;
+  const std::uint64_t row = i / chunk_[0];
+  if (chunk_[0] > 1 && checked_row_ == row) return;
   for_each_chunk(i, [&](const ChunkOffset& offset) {
     std::uint32_t mask = 0;
     const Bytes stored = read_stored(i, offset, mask);
     const std::string fault = chunk_fault(pipeline_, mask, stored.view(), chunk_bytes(), stored_element_);
     if (!fault.empty()) throw input_error(url_, fmt::format("frame {} is damaged: {}", i, fault), kCopyAgain);
   });
+  checked_row_ = row;
 }
 
 Bytes Hdf5Dataset::read_through_library(std::uint64_t i) const {

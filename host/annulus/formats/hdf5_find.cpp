@@ -1,10 +1,15 @@
 #include <annulus/formats/checks.hpp>
+#include <annulus/formats/hdf5_file.hpp>
 #include <annulus/formats/hdf5_find.hpp>
+#include <annulus/formats/hdf5_virtual.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -12,7 +17,8 @@ namespace annulus {
 namespace {
 
 constexpr std::size_t kMaxListed = 20;
-constexpr int kMaxChain = 8;  // @default may point in a circle
+constexpr hssize_t kMostNumbers = 1 << 24;  // one a frame, of the longest scans
+constexpr int kMaxChain = 8;                // @default may point in a circle
 
 bool is_number(hid_t dataset) {
   const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
@@ -78,12 +84,13 @@ std::string join(const std::string& group, const std::string& name) {
   return group == "/" ? group + name : group + "/" + name;
 }
 
+// Up to where it cannot be followed.
 std::optional<std::string> follow_default_chain(hid_t file) {
   std::string path = "/";
   for (int step = 0; step < kMaxChain; ++step) {
     const Hdf5Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
     H5Eclear2(H5E_DEFAULT);
-    if (!object) return std::nullopt;
+    if (!object) return path;
     if (H5Iget_type(object.get()) == H5I_DATASET) return path;
     if (const auto signal = text_attribute(object.get(), "signal"); !signal.empty())
       return join(path, signal);
@@ -130,14 +137,72 @@ std::vector<std::string> numbered_datasets(hid_t file) {
   return paths;
 }
 
-// Virtual datasets beside the numbered ones are made of them; these are read quicker and say what is missing.
-bool stands_for_numbered(hid_t file, const std::string& path) {
-  if (number_in(path.substr(path.rfind('/') + 1))) return true;
+struct StackType {
+  Hdf5Handle type;
+  std::vector<hsize_t> shape;
+};
+
+// None if it cannot be opened.
+std::optional<StackType> stack_type(hid_t file, const std::string& path) {
+  const auto shape = number_array(file, path);
   const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
-  const Hdf5Handle properties(dataset ? H5Dget_create_plist(dataset.get()) : H5I_INVALID_HID, H5Pclose);
-  const bool is_virtual = properties && H5Pget_layout(properties.get()) == H5D_VIRTUAL;
   H5Eclear2(H5E_DEFAULT);
-  return is_virtual;
+  if (!shape || !dataset) return std::nullopt;
+  return StackType{Hdf5Handle(H5Dget_type(dataset.get()), H5Tclose), *shape};
+}
+
+// Whether what a virtual dataset calls its source is the dataset at `path`, directly or by its link.
+bool leads_to(hid_t file, const std::string& path, const VirtualRun& source) {
+  const auto name_of_file = [](const std::string& name) { return name.substr(name.rfind('/') + 1); };
+  const auto from_root = [](const std::string& name) { return name.starts_with('/') ? name : "/" + name; };
+  if (source.file == "." && from_root(source.dataset) == path) return true;
+  const auto target = external_target(file, path);
+  return target && name_of_file(source.file) == name_of_file(target->file) &&
+         from_root(source.dataset) == from_root(target->path);
+}
+
+// The numbered datasets are read quicker than a virtual one that sets them one behind the other, and say what
+// is missing. It may arrange them in other ways too, of which they know nothing.
+bool strings_together(hid_t file, const std::string& path, const std::vector<std::string>& numbered,
+                      bool growing) {
+  const auto whole = stack_type(file, path);
+  if (!whole) return false;
+  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle properties(H5Dget_create_plist(dataset.get()), H5Pclose);
+  if (!properties || !is_virtual(properties.get())) return false;
+  const auto runs = virtual_runs(virtual_pieces(path, properties.get()), whole->shape);
+  if (runs.size() != numbered.size()) return false;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!leads_to(file, numbered[i], runs[i])) return false;
+    const auto part = stack_type(file, numbered[i]);
+    if (!part) continue;
+    if (part->shape.size() != 3 || H5Tequal(part->type.get(), whole->type.get()) <= 0 ||
+        !std::ranges::equal(part->shape | std::views::drop(1), whole->shape | std::views::drop(1)) ||
+        (growing ? part->shape[0] > runs[i].frames : part->shape[0] != runs[i].frames)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The part of a path at which a link leads nowhere: a file that is missing, or that its writer has.
+std::optional<std::string> broken_link(hid_t file, const std::string& path) {
+  for (std::size_t end = 1; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    const std::string part = path.substr(0, end);
+    const bool linked = H5Lexists(file, part.c_str(), H5P_DEFAULT) > 0;
+    const bool there = linked && H5Oexists_by_name(file, part.c_str(), H5P_DEFAULT) > 0;
+    H5Eclear2(H5E_DEFAULT);
+    if (!linked) return std::nullopt;
+    if (!there) return part;
+  }
+  return std::nullopt;
+}
+
+// What belongs to a detector is not its scan, even if nothing else is there.
+bool describes_the_detector(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name == "pixel_mask" || name == "flatfield";
 }
 
 struct Survey {
@@ -152,7 +217,8 @@ herr_t note_dataset(hid_t file, const char* name, const H5O_info_t* object, void
   const std::string path = std::string("/") + name;
   const auto shape = number_array(file, path);
   if (!shape) return 0;
-  if (shape->size() == 2 || shape->size() == 3) survey.images.push_back(path);
+  const bool image = shape->size() == 2 || shape->size() == 3;
+  if (image && !describes_the_detector(path)) survey.images.push_back(path);
   if (survey.lines.size() < kMaxListed)
     survey.lines.push_back(fmt::format("{} ({})", path, fmt::join(*shape, " x ")));
   return 0;
@@ -160,16 +226,27 @@ herr_t note_dataset(hid_t file, const char* name, const H5O_info_t* object, void
 
 }  // namespace
 
-std::vector<std::string> find_image_datasets(const std::string& where, hid_t file) {
+std::vector<std::string> find_image_datasets(const std::string& where, hid_t file, bool growing) {
   const std::vector<std::string> numbered = numbered_datasets(file);
   const auto choose = [&](const std::string& path) {
     const bool in_the_group = path.starts_with(std::string(kDataGroup) + "/");
-    const bool all = !numbered.empty() && in_the_group && stands_for_numbered(file, path);
+    const bool all =
+        !numbered.empty() && in_the_group &&
+        (number_in(path.substr(path.rfind('/') + 1)) || strings_together(file, path, numbered, growing));
     return all ? numbered : std::vector{path};
   };
-  if (const auto path = follow_default_chain(file); path && is_image(file, *path)) return choose(*path);
-  if (is_image(file, "/entry/data/data")) return choose("/entry/data/data");
+  for (const auto& path : {follow_default_chain(file), std::optional<std::string>("/entry/data/data")}) {
+    if (!path) continue;
+    if (is_image(file, *path)) return choose(*path);
+    // Whoever opens it says what is missing; anything else in the file is not what was meant.
+    if (const auto broken = broken_link(file, *path)) return choose(*broken);
+  }
   if (!numbered.empty()) return numbered;
+  // What will be the scan may not be there yet.
+  if (growing) {
+    throw input_error(where, "the file does not say yet which dataset holds its images",
+                      fmt::format("name the dataset: {}::/path/to/dataset", where));
+  }
 
   Survey survey;
   if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &survey, H5O_INFO_BASIC) < 0) {
@@ -186,35 +263,33 @@ std::vector<std::string> find_image_datasets(const std::string& where, hid_t fil
       fmt::format("name the dataset: {}::/path/to/dataset", where));
 }
 
-namespace {
-
-std::optional<Hdf5Number> read_number_of(hid_t file, const std::string& path, bool may_be_one_of_many) {
-  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
-  H5Eclear2(H5E_DEFAULT);
-  if (!dataset || !is_number(dataset.get())) return std::nullopt;
-  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
-  const hssize_t numbers = space ? H5Sget_simple_extent_npoints(space.get()) : 0;
-  if (numbers < 1 || (numbers > 1 && !may_be_one_of_many)) return std::nullopt;
-  const hsize_t first[H5S_MAX_RANK] = {};
-  if (numbers > 1 && H5Sselect_elements(space.get(), H5S_SELECT_SET, 1, first) < 0) return std::nullopt;
-  const Hdf5Handle one(H5Screate(H5S_SCALAR), H5Sclose);
-  Hdf5Number number;
-  const bool good = one && H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, one.get(), space.get(), H5P_DEFAULT,
-                                   &number.value) >= 0;
-  H5Eclear2(H5E_DEFAULT);
-  if (!good) return std::nullopt;
-  number.units = text_attribute(dataset.get(), "units");
+std::optional<Hdf5Number> read_number(hid_t file, const std::string& path) {
+  const auto shape = number_array(file, path);
+  if (!shape || std::ranges::any_of(*shape, [](hsize_t side) { return side != 1; })) return std::nullopt;
+  auto number = read_largest_number(file, path);
+  if (number && std::isnan(number->value)) return std::nullopt;
   return number;
 }
 
-}  // namespace
-
-std::optional<Hdf5Number> read_number(hid_t file, const std::string& path) {
-  return read_number_of(file, path, false);
-}
-
-std::optional<Hdf5Number> read_first_number(hid_t file, const std::string& path) {
-  return read_number_of(file, path, true);
+std::optional<Hdf5Number> read_largest_number(hid_t file, const std::string& path) {
+  const auto shape = number_array(file, path);
+  if (!shape || std::ranges::count(*shape, hsize_t{0}) > 0) return std::nullopt;
+  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  const hssize_t numbers = space ? H5Sget_simple_extent_npoints(space.get()) : 0;
+  Hdf5Number largest{.value = std::numeric_limits<double>::quiet_NaN(),
+                     .units = text_attribute(dataset.get(), "units")};
+  if (numbers < 1 || numbers > kMostNumbers) return largest;
+  std::vector<double> values(static_cast<std::size_t>(numbers));
+  const bool good =
+      H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0;
+  H5Eclear2(H5E_DEFAULT);
+  if (!good) return largest;
+  for (const double value : values) {
+    if (!(std::abs(value) <= std::abs(largest.value)))
+      largest.value = std::isnan(value) ? largest.value : value;
+  }
+  return largest;
 }
 
 std::string read_label(hid_t file, const std::string& path) {

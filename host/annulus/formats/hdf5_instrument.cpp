@@ -76,7 +76,8 @@ void read_place(hid_t file, const std::string& instrument, SourceInfo& info) {
   if (!place.distance) place.distance = positive_length(file, detector + "/distance", 1);
   place.beam_x = beam_centre(file, detector + "/beam_center_x", place.pixel_x);
   place.beam_y = beam_centre(file, detector + "/beam_center_y", place.pixel_y);
-  if (const auto arm = read_first_number(file, detector + "/goniometer/two_theta")) {
+  // DECTRIS writes one angle a frame: an arm that moves at all is not at rest.
+  if (const auto arm = read_largest_number(file, detector + "/goniometer/two_theta")) {
     const bool in_radian = arm->units.starts_with("rad");
     place.two_theta = in_radian ? arm->value * 180 / std::numbers::pi : arm->value;
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace annulus {
@@ -28,7 +29,7 @@ Hdf5Series::Hdf5Series(std::string path, std::string dataset, bool growing)
 std::vector<std::string> Hdf5Series::find_paths() const {
   if (!dataset_.empty()) return {dataset_};
   const Hdf5Handle file = open_hdf5_file(path_);
-  return find_image_datasets(path_, file.get());
+  return find_image_datasets(path_, file.get(), growing_);
 }
 
 std::unique_ptr<const Hdf5Dataset> Hdf5Series::open(const std::string& path) const {
@@ -43,8 +44,10 @@ std::unique_ptr<const Hdf5Dataset> Hdf5Series::open(const std::string& path) con
         "name one dataset");
   }
   if (growing_ && !dataset->shows_what_is_written()) {
-    throw input_error(url, "frames have no chunks of their own, so nobody can tell which were written",
-                      "leave --follow out");
+    throw input_error(
+        url,
+        "frames have no chunks of their own, or got them in advance, so nobody can tell which were written",
+        "leave --follow out");
   }
   if (!growing_ && dataset->frames() == 0)
     throw input_error(url, "the stack holds no frames", "wait until the file is written");
@@ -58,6 +61,7 @@ void Hdf5Series::describe(const Hdf5Dataset& dataset) {
   }
   described_ = true;
   average_bytes_ = std::max(average_bytes_, dataset.average_bytes());
+  held_bytes_ = std::max(held_bytes_, dataset.held_bytes());
 }
 
 void Hdf5Series::add_complete(const std::string& path) {
@@ -92,7 +96,9 @@ const Hdf5Dataset& Hdf5Series::use(Part& part) {
   const auto index = static_cast<std::size_t>(&part - parts_.data());
   std::erase(open_parts_, index);
   if (!part.dataset) {
-    if (open_parts_.size() >= kMostOpen) {
+    // One that keeps chunks keeps as much as was reckoned for all of them.
+    const std::size_t most = held_bytes_ > 0 ? 1 : kMostOpen;
+    while (open_parts_.size() >= most) {
       parts_[open_parts_.front()].dataset.reset();
       open_parts_.erase(open_parts_.begin());
     }
@@ -139,8 +145,7 @@ void Hdf5Series::look() {
   // Whoever has a file open sees it as it was; all of it has to be closed to see it as it is.
   for (const std::size_t index : open_parts_) parts_[index].dataset.reset();
   open_parts_.clear();
-  const std::vector<std::string> paths = find_paths();
-  for (std::size_t i = parts_.size(); i < paths.size(); ++i) parts_.push_back({.path = paths[i]});
+  take_over(find_paths());
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].complete) continue;
     if (!examine(parts_[i]) || i + 1 == parts_.size()) return;
@@ -149,6 +154,23 @@ void Hdf5Series::look() {
     if (parts_[i + 1].extent == 0 || !examine(parts_[i])) return;
     parts_[i].complete = true;
   }
+}
+
+// Parts that the file has now. While it is being made it may change its mind where they are.
+void Hdf5Series::take_over(const std::vector<std::string>& paths) {
+  const auto same = [](const Part& part, const std::string& path) { return part.path == path; };
+  const bool agree = parts_.size() <= paths.size() &&
+                     std::ranges::equal(parts_, paths | std::views::take(parts_.size()), same);
+  moved_.reset();
+  if (!agree && frames() > 0) {
+    // What was read cannot be taken back, and what comes must not be put behind it.
+    moved_ = input_error(
+        path_, fmt::format("its images were {} at first, and are {} now", first_dataset(), paths.front()),
+        "reduce it when it is complete, without --follow");
+    return;
+  }
+  if (!agree) parts_.clear();
+  for (std::size_t i = parts_.size(); i < paths.size(); ++i) parts_.push_back({.path = paths[i]});
 }
 
 std::optional<std::uint64_t> Hdf5Series::bytes_written() const {
@@ -188,7 +210,7 @@ Hdf5Series::Rest Hdf5Series::give_up() {
     if (!part.complete) examine_to_the_end(part);
     if (part.frames > 0) end = i + 1;
   }
-  Rest rest;
+  Rest rest{.fault = moved_};
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
     if (part.complete) continue;

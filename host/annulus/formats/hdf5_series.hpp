@@ -29,6 +29,9 @@ class Hdf5Series {
   // What a frame takes in the file, on average.
   std::uint64_t average_bytes() const { return average_bytes_; }
 
+  // What is kept of chunks that hold several frames.
+  std::uint64_t held_bytes() const { return held_bytes_; }
+
   // Frame i of all. The name of its dataset goes to `source`, its number in there is fetched.frame.
   FetchedFrame fetch(std::uint64_t i, std::string& source);
 
@@ -49,7 +52,7 @@ class Hdf5Series {
   // after it is not there.
   struct Rest {
     std::uint64_t frames = 0;
-    std::optional<Error> fault;
+    std::optional<Error> fault = std::nullopt;
   };
   Rest give_up();
 
@@ -66,6 +69,7 @@ class Hdf5Series {
   std::vector<std::string> find_paths() const;
   std::unique_ptr<const Hdf5Dataset> open(const std::string& path) const;
   void describe(const Hdf5Dataset& dataset);
+  void take_over(const std::vector<std::string>& paths);
   void add_complete(const std::string& path);
   bool examine(Part& part);
   void examine_to_the_end(Part& part);
@@ -80,7 +84,9 @@ class Hdf5Series {
   PixelType type_ = PixelType::kI32;
   Shape shape_;
   std::uint64_t average_bytes_ = 0;
+  std::uint64_t held_bytes_ = 0;
   std::vector<Part> parts_;
+  std::optional<Error> moved_;           // the file names other datasets than those that were read
   std::vector<std::size_t> open_parts_;  // the one used last at the end
 };
 

@@ -42,25 +42,6 @@ void unshuffle_bits(std::span<const std::byte> from, std::span<std::byte> to, st
   std::ranges::copy(from.subspan(done), to.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
-// The elements of one chunk of `elements` elements.
-Bytes unpack_tile(const TileLayout& layout, std::uint64_t frame, const StoredTile& tile,
-                  std::uint64_t elements) {
-  const std::size_t element_size = size_of(layout.type);
-  switch (tile.packing.kind) {
-    case ChunkPacking::Kind::kNone:
-      break;
-    case ChunkPacking::Kind::kShuffledBits: {
-      Buffer buffer = allocate(layout.where, tile.bytes.size());
-      unshuffle_bits(tile.bytes.view(), buffer.view(), element_size, tile.packing.block_elements);
-      return std::move(buffer).freeze();
-    }
-    case ChunkPacking::Kind::kCodec:
-      return Bytes(decode_blocks(tile.packing.codec, tile.bytes.view(), element_size, elements,
-                                 fmt::format("{}, frame {}", layout.where, frame)));
-  }
-  return tile.bytes;
-}
-
 }  // namespace
 
 std::optional<ChunkPacking> known_packing(const std::string& where, const std::vector<Hdf5Filter>& pipeline,
@@ -91,15 +72,33 @@ std::optional<ChunkPacking> known_packing(const std::string& where, const std::v
   return ChunkPacking{Kind::kShuffledBits, Codec::kRaw, block};
 }
 
+Bytes unpack_tile(const TileLayout& layout, std::uint64_t frame, const StoredTile& tile) {
+  const std::uint64_t elements = layout.chunk[0] * layout.chunk[1] * layout.chunk[2];
+  const std::size_t element_size = size_of(layout.type);
+  switch (tile.packing.kind) {
+    case ChunkPacking::Kind::kNone:
+      break;
+    case ChunkPacking::Kind::kShuffledBits: {
+      Buffer buffer = allocate(layout.where, tile.bytes.size());
+      unshuffle_bits(tile.bytes.view(), buffer.view(), element_size, tile.packing.block_elements);
+      return std::move(buffer).freeze();
+    }
+    case ChunkPacking::Kind::kCodec:
+      return Bytes(decode_blocks(tile.packing.codec, tile.bytes.view(), element_size, elements,
+                                 fmt::format("{}, frame {}", layout.where, frame)));
+  }
+  return tile.bytes;
+}
+
 Bytes assemble_tiles(const TileLayout& layout, std::uint64_t frame, const std::vector<StoredTile>& tiles) {
   const Shape shape = layout.shape;
   const std::vector<hsize_t>& chunk = layout.chunk;
   const std::size_t element = size_of(layout.type);
   const bool whole = tiles.size() == 1 && chunk[0] == 1 && chunk[1] == shape.rows && chunk[2] == shape.cols;
-  if (whole) return unpack_tile(layout, frame, tiles.front(), shape.size());
+  if (whole) return unpack_tile(layout, frame, tiles.front());
   Buffer buffer = allocate(layout.where, shape.size() * element);
   for (const StoredTile& tile : tiles) {
-    const Bytes pixels = unpack_tile(layout, frame, tile, chunk[0] * chunk[1] * chunk[2]);
+    const Bytes pixels = unpack_tile(layout, frame, tile);
     // Chunks at the rim hold more than the image.
     const std::size_t rows = std::min<hsize_t>(chunk[1], shape.rows - tile.offset[1]);
     const std::size_t cols = std::min<hsize_t>(chunk[2], shape.cols - tile.offset[2]);

@@ -43,6 +43,9 @@ struct TileLayout {
   std::vector<hsize_t> chunk;  // frames, rows, columns
 };
 
+// The elements of one chunk. Throws kInput, naming frame and block.
+Bytes unpack_tile(const TileLayout& layout, std::uint64_t frame, const StoredTile& tile);
+
 // Frame `frame` of a stack out of all the chunks that have a part in it. Throws kInput, naming frame and
 // block.
 Bytes assemble_tiles(const TileLayout& layout, std::uint64_t frame, const std::vector<StoredTile>& tiles);

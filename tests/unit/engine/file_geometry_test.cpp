@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 namespace annulus::testing {
 namespace {
 
@@ -75,6 +77,8 @@ TEST(FileGeometry, ATurnedDetectorNeedsAPoniFile) {
   SourceInfo info = eiger_4m();
   info.place->two_theta = 30;
   EXPECT_THAT(fault_of(info), AllOf(HasSubstr("turned by 30 degrees"), HasSubstr("-p")));
+  info.place->two_theta = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(fault_of(info), AllOf(HasSubstr("cannot be read"), HasSubstr("-p")));
   info.place->two_theta = 0.001;
   EXPECT_NO_THROW(geometry_of_file(info, "a_master.h5"));
 }
