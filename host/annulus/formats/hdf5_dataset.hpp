@@ -65,6 +65,9 @@ class Hdf5Dataset {
   bool shows_what_is_written() const { return !chunk_.empty() && chunk_[0] == 1 && !allocated_early_; }
   bool is_written(std::uint64_t i) const;
 
+  // Of such a dataset: one more than the last frame that is written, or 0.
+  std::uint64_t written_end() const;
+
   // Frame i as it is stored, or its pixels in native (little endian) order where only the library can read
   // them. A frame that was never written throws kInput: the library would give its fill value instead.
   FetchedFrame fetch(std::uint64_t i) const;

@@ -66,6 +66,22 @@ bool Hdf5Dataset::is_written(std::uint64_t i) const {
   return written;
 }
 
+// The library numbers the chunks that are stored in the order of their places. Frames cannot be tried one by
+// one: a dataset may be laid out for any number of them.
+std::uint64_t Hdf5Dataset::written_end() const {
+  const Hdf5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
+  hsize_t chunks = 0;
+  ChunkOffset offset{};
+  const bool found = H5Dget_num_chunks(dataset_.get(), space.get(), &chunks) >= 0 && chunks > 0 &&
+                     H5Dget_chunk_info(dataset_.get(), space.get(), chunks - 1, offset.data() + (3 - rank_),
+                                       nullptr, nullptr, nullptr) >= 0;
+  if (!found) {
+    H5Eclear2(H5E_DEFAULT);
+    return 0;
+  }
+  return offset[0] + (is_written(offset[0]) ? 1 : 0);
+}
+
 // A chunk as it is in the file; it must be there, and worth unpacking.
 Bytes Hdf5Dataset::read_stored(std::uint64_t i, const ChunkOffset& offset, std::uint32_t& filter_mask) const {
   const std::uint64_t size = stored_size(offset);

@@ -34,7 +34,9 @@ std::optional<double> metres_per(std::string_view units, double unit_if_none) {
                                                             {"cm", 1e-2},
                                                             {"m", 1},
                                                             {"metre", 1},
-                                                            {"meter", 1}};
+                                                            {"metres", 1},
+                                                            {"meter", 1},
+                                                            {"meters", 1}};
   if (units.empty()) return unit_if_none;
   for (const auto& [name, metres] : kUnits) {
     if (equal_ignoring_case(units, name)) return metres;

@@ -230,10 +230,7 @@ Hdf5Series::Rest Hdf5Series::give_up() {
 void Hdf5Series::examine_to_the_end(Part& part) {
   examine(part);
   if (part.fault) return;
-  const auto dataset = open(part.path);
-  std::uint64_t end = part.extent;
-  while (end > part.frames && !dataset->is_written(end - 1)) --end;
-  part.frames = end;
+  part.frames = std::clamp(open(part.path)->written_end(), part.frames, part.extent);
 }
 
 }  // namespace annulus

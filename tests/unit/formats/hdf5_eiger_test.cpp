@@ -382,6 +382,18 @@ TEST_F(GrowthTest, AfterTheTimeOutTheRestIsMissing) {
   expect_frame(*source, 3, 1, 3);
 }
 
+TEST_F(GrowthTest, ADatasetThatIsLaidOutForEverEndsAllTheSame) {
+  entry();
+  stack("/entry/data/data", 2000000000, 2, 1);
+  const std::string file = close();
+  write_frames("a.h5", "/entry/data/data", 1000000000, 1000000001, 1);
+  const Growth growth = open_source(file, following(1e-9))->grow();
+  EXPECT_TRUE(growth.ended);
+  EXPECT_EQ(growth.frames, 1000000001u);
+  ASSERT_TRUE(growth.fault);
+  EXPECT_THAT(growth.fault->what(), HasSubstr("999999999 of 2000000000 frames never came"));
+}
+
 TEST_F(GrowthTest, WhatDoesNotShowItsGrowthIsNotFollowed) {
   ints("/contiguous", {2, 2, 2});
   EXPECT_THAT(open_fault(close() + "::/contiguous", following(60)),
