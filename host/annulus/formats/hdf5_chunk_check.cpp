@@ -1,4 +1,5 @@
 #include <annulus/formats/hdf5_chunk_check.hpp>
+#include <annulus/formats/hdf5_filters.hpp>
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -9,10 +10,6 @@
 namespace annulus {
 namespace {
 
-constexpr H5Z_filter_t kLz4 = 32004;
-constexpr H5Z_filter_t kBitshuffle = 32008;
-constexpr unsigned kBitshuffleOnly = 0;
-constexpr unsigned kBitshuffleLz4 = 2;
 constexpr std::uint64_t kFletcherBytes = 4;
 constexpr std::size_t kHeaderBytes = 12;  // of LZ4 and bitshuffle chunks
 
@@ -170,17 +167,17 @@ std::string chunk_fault(const std::vector<Hdf5Filter>& pipeline, std::uint32_t f
         break;
       case H5Z_FILTER_DEFLATE:
         return check_deflate(stored, expected_from(i));
-      case kLz4:
+      case kLz4Filter:
         return check_lz4(stored, expected_from(i));
-      case kBitshuffle: {
+      case kBitshuffleFilter: {
         // Version (2), element size, block size, compression; without one the size does not change.
         if (filter.values.size() < 3 || filter.values[2] != element_size) {
           return "the bitshuffle filter is set for another type";
         }
-        const unsigned compression = filter.values.size() > 4 ? filter.values[4] : kBitshuffleOnly;
-        if (compression == kBitshuffleLz4) return check_bitshuffle(stored, expected_from(i), element_size);
+        const unsigned compression = filter.values.size() > 4 ? filter.values[4] : kNoCompression;
+        if (compression == kWithLz4) return check_bitshuffle(stored, expected_from(i), element_size);
         // A plugin that does not know the compression takes packed bytes for pixels.
-        if (compression != kBitshuffleOnly) {
+        if (compression != kNoCompression) {
           return fmt::format("bitshuffle with compression {} is not supported, only LZ4", compression);
         }
         break;

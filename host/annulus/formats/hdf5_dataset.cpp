@@ -1,5 +1,6 @@
 #include <annulus/formats/checks.hpp>
 #include <annulus/formats/hdf5_dataset.hpp>
+#include <annulus/formats/hdf5_filters.hpp>
 #include <annulus/formats/hdf5_types.hpp>
 
 #include <fmt/format.h>
@@ -20,8 +21,8 @@ constexpr KnownFilter kKnownFilters[] = {
     {307, "bzip2", "hdf5-filter-plugin"},
     {32000, "LZF", "bitshuffle"},
     {32001, "Blosc", "hdf5-filter-plugin-blosc-serial"},
-    {32004, "LZ4", "hdf5-filter-plugin"},
-    {32008, "bitshuffle", "bitshuffle"},
+    {kLz4Filter, "LZ4", "hdf5-filter-plugin"},
+    {kBitshuffleFilter, "bitshuffle", "bitshuffle"},
     {32013, "ZFP", "hdf5-filter-plugin-zfp-serial"},
 };
 

@@ -1,5 +1,6 @@
 #include <annulus/codecs/block_pixels.hpp>
 #include <annulus/formats/checks.hpp>
+#include <annulus/formats/hdf5_filters.hpp>
 #include <annulus/formats/hdf5_tiles.hpp>
 
 #include <fmt/format.h>
@@ -10,11 +11,6 @@
 namespace annulus {
 namespace {
 
-constexpr H5Z_filter_t kLz4Filter = 32004;
-constexpr H5Z_filter_t kBitshuffleFilter = 32008;
-constexpr unsigned kNoCompression = 0;
-constexpr unsigned kWithLz4 = 2;
-constexpr unsigned kWithZstd = 3;
 constexpr std::size_t kElementsTogether = 8;  // the bits of eight elements are shuffled
 
 // Bit k of all elements of a block, then bit k + 1 of all of them; what does not fill eight elements is as it

@@ -1,4 +1,5 @@
 #include <annulus/codecs/encode_blocks.hpp>
+#include <annulus/formats/hdf5_filters.hpp>
 #include <annulus/simulate/eiger_writer.hpp>
 #include <annulus/simulate/hdf5_output.hpp>
 
@@ -50,18 +51,17 @@ class WithoutPlugins {
 // A dataset whose chunks, of the last two dimensions, are packed by bitshuffle and LZ4.
 Hdf5Handle create_packed(hid_t parent, const char* name, PixelType type, const std::vector<hsize_t>& extent,
                          const fs::path& path) {
-  constexpr H5Z_filter_t kBitshuffle = 32008;
-  constexpr unsigned kLz4 = 2;
   std::vector<hsize_t> chunk = extent;
   if (chunk.size() == 3) chunk.front() = 1;
   // Version, element size, the default block, compression.
-  const std::array<unsigned, 5> values = {0, 2, static_cast<unsigned>(size_of(type)), 0, kLz4};
+  const std::array<unsigned, 5> values = {0, 2, static_cast<unsigned>(size_of(type)), 0, kWithLz4};
   const auto rank = static_cast<int>(extent.size());
   const Hdf5Handle space = checked(H5Screate_simple(rank, extent.data(), nullptr), H5Sclose, path);
   const Hdf5Handle properties = timeless(path);
   const WithoutPlugins without;
   if (H5Pset_chunk(properties.get(), rank, chunk.data()) < 0 ||
-      H5Pset_filter(properties.get(), kBitshuffle, H5Z_FLAG_OPTIONAL, values.size(), values.data()) < 0) {
+      H5Pset_filter(properties.get(), kBitshuffleFilter, H5Z_FLAG_OPTIONAL, values.size(), values.data()) <
+          0) {
     fail_writing(path);
   }
   return checked(

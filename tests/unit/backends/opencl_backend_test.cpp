@@ -114,44 +114,7 @@ TEST(OpenClBackend, SaysOfDamagedFramesWhatTheCpuSays) {
   const Shape shape{50, 70};
   const auto plan = simple_plan(shape);
   const Frame good = byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size()));
-  std::vector<Frame> frames = {good};
-  for (int i = 0; i < 200; ++i) {
-    std::vector<std::byte> bytes(good.payload.view().begin(), good.payload.view().end());
-    switch (random() % 5) {
-      case 0:
-        bytes.resize(random() % bytes.size());
-        break;
-      case 1:
-        bytes.resize(bytes.size() + 1 + random() % 100, static_cast<std::byte>(random() % 2 * 0x80));
-        break;
-      case 2:
-        bytes[random() % bytes.size()] = std::byte{0x80};
-        break;
-      case 3:
-        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(random() % (bytes.size() - 100)), 100,
-                    std::byte{0x80});
-        break;
-      default:
-        for (int k = 0; k < 15; ++k) bytes[random() % bytes.size()] = static_cast<std::byte>(random());
-    }
-    Frame damaged = good;
-    damaged.payload = Bytes(std::move(bytes));
-    frames.push_back(std::move(damaged));
-  }
-  Frame other_shape = good;
-  other_shape.shape = Shape{70, 50};
-  frames.push_back(other_shape);
-  Frame short_raw = raw_frame(shape, PixelType::kI32, std::vector<std::int64_t>(shape.size(), 1));
-  short_raw.payload = short_raw.payload.slice(0, 101);
-  frames.push_back(short_raw);
-  frames.push_back(raw_frame(shape, PixelType::kU16, std::vector<std::int64_t>(shape.size(), 1)));
-  Frame empty = good;
-  empty.payload = Bytes(std::vector<std::byte>());
-  frames.push_back(empty);
-  Frame huge = good;
-  huge.payload = Bytes(std::vector<std::byte>(20 * shape.size(), std::byte{1}));
-  frames.push_back(huge);
-  frames.push_back(good);
+  const std::vector<Frame> frames = damaged_frames(random, good, 200);
   for (const Choice& choice : some_choices()) expect_as_cpu(plan, frames, checked(choice));
 }
 

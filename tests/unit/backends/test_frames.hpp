@@ -5,8 +5,10 @@
 #include <annulus/codecs/encode_blocks.hpp>
 #include <annulus/core/frame.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace annulus::testing {
@@ -58,6 +60,46 @@ inline Frame block_frame(const Frame& raw, Codec codec = Codec::kBitshuffleLz4, 
   frame.codec = codec;
   frame.payload = Bytes(encode_blocks(codec, raw.payload.view(), size_of(raw.type), block_bytes));
   return frame;
+}
+
+// `good`, which is byte offset of 50 x 70 or so, damaged in `count` ways, and frames that are not what a plan
+// for it expects; `good` is the first and the last.
+inline std::vector<Frame> damaged_frames(std::mt19937_64& random, const Frame& good, int count) {
+  std::vector<Frame> frames = {good};
+  for (int i = 0; i < count; ++i) {
+    std::vector<std::byte> bytes(good.payload.view().begin(), good.payload.view().end());
+    switch (random() % 5) {
+      case 0:
+        bytes.resize(random() % bytes.size());
+        break;
+      case 1:
+        bytes.resize(bytes.size() + 1 + random() % 100, static_cast<std::byte>(random() % 2 * 0x80));
+        break;
+      case 2:
+        bytes[random() % bytes.size()] = std::byte{0x80};
+        break;
+      case 3:
+        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(random() % (bytes.size() - 100)), 100,
+                    std::byte{0x80});
+        break;
+      default:
+        for (int k = 0; k < 15; ++k) bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+    }
+    frames.push_back(good);
+    frames.back().payload = Bytes(std::move(bytes));
+  }
+  frames.push_back(good);
+  std::swap(frames.back().shape.rows, frames.back().shape.cols);
+  const std::vector<std::int64_t> ones(good.shape.size(), 1);
+  frames.push_back(raw_frame(good.shape, PixelType::kI32, ones));
+  frames.back().payload = frames.back().payload.slice(0, 101);
+  frames.push_back(raw_frame(good.shape, PixelType::kU16, ones));
+  frames.push_back(good);
+  frames.back().payload = Bytes(std::vector<std::byte>());
+  frames.push_back(good);
+  frames.back().payload = Bytes(std::vector<std::byte>(20 * good.shape.size(), std::byte{1}));
+  frames.push_back(good);
+  return frames;
 }
 
 }  // namespace annulus::testing
