@@ -1,5 +1,6 @@
 #include <annulus/backends/xrt_last_words.hpp>
 
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ struct Words {
 Words current;                    // valid while `armed`
 std::atomic<bool> armed = false;  // somebody has a card open
 thread_local bool loads = false;  // this thread is in a load
+pid_t program = 0;                // that has the card, and not a process it starts
 struct sigaction handler_of_xrt;
 
 // Does only what a signal handler may.
@@ -28,8 +30,12 @@ void say_and_leave() {
   _exit(current.exit_code);
 }
 
-void on_exit_of_program() {
-  if (loads) say_and_leave();
+void on_exit() {
+  if (!loads) return;
+  // XRT's fork that could not become the card's process. XRT may not wait for it yet and would then wait for
+  // five minutes; a process that was killed is noticed at any time.
+  if (getpid() != program) raise(SIGKILL);
+  say_and_leave();
 }
 
 // Before XRT's own, which would end the program without a word of ours.
@@ -38,8 +44,9 @@ void on_end_of_child(int number, siginfo_t* info, void* context) {
   if ((handler_of_xrt.sa_flags & SA_SIGINFO) != 0) handler_of_xrt.sa_sigaction(number, info, context);
 }
 
-// XRT sets its handler when it starts the card's process.
-void take_over_handler() {
+// XRT sets its handler and then forks the card's process.
+void before_fork() {
+  if (!loads) return;
   struct sigaction now = {};
   sigaction(SIGCHLD, nullptr, &now);
   if ((now.sa_flags & SA_SIGINFO) == 0 || now.sa_sigaction == on_end_of_child) return;
@@ -51,8 +58,10 @@ void take_over_handler() {
 }  // namespace
 
 LastWords::LastWords(std::string text, int exit_code) : text_(std::move(text)), exit_code_(exit_code) {
-  static const int registered = std::atexit(on_exit_of_program);
+  static const bool registered =
+      std::atexit(on_exit) == 0 && pthread_atfork(before_fork, nullptr, nullptr) == 0;
   static_cast<void>(registered);
+  program = getpid();
   current = {text_.data(), text_.size(), exit_code_};
   armed = true;
 }
@@ -60,21 +69,9 @@ LastWords::LastWords(std::string text, int exit_code) : text_(std::move(text)), 
 LastWords::~LastWords() { armed = false; }
 
 void LastWords::during_load(const std::function<void()>& load) {
-  // Until its handler is taken over, XRT ends the program by SIGTERM to all of its group, and then exit.
   struct Mark {
-    Mark() {
-      sigset_t term;
-      sigemptyset(&term);
-      sigaddset(&term, SIGTERM);
-      pthread_sigmask(SIG_BLOCK, &term, &blocked_before_);
-      loads = true;
-    }
-    ~Mark() {
-      take_over_handler();
-      loads = false;
-      pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
-    }
-    sigset_t blocked_before_;
+    Mark() { loads = true; }
+    ~Mark() { loads = false; }
   };
   const Mark mark;
   load();
