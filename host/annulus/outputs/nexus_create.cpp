@@ -164,10 +164,11 @@ void create_bin_rows(hid_t file, const Plan& plan, std::uint64_t expected) {
     write_attribute(errors.get(), "long_name", std::string_view("estimated intensity error"));
     create_rows(file, layout::kVariance, H5T_NATIVE_INT64, bins, chunk, &zero);
   }
-  create_rows(file, layout::kMissingNormalization, H5T_NATIVE_INT64, bins, chunk, &zero);
-  create_rows(file, layout::kMissingCount, H5T_NATIVE_INT64, bins, chunk, &zero);
+  const RowChunk sparse = layout::sparse_chunk_of(bins, expected);
+  create_rows(file, layout::kMissingNormalization, H5T_NATIVE_INT64, bins, sparse, &zero);
+  create_rows(file, layout::kMissingCount, H5T_NATIVE_INT64, bins, sparse, &zero);
   if (!plan.totals.dark.empty())
-    create_rows(file, layout::kMissingDark, H5T_NATIVE_INT64, bins, chunk, &zero);
+    create_rows(file, layout::kMissingDark, H5T_NATIVE_INT64, bins, sparse, &zero);
 }
 
 void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {

@@ -11,6 +11,11 @@ constexpr std::size_t kLongestSource = 4096;  // PATH_MAX; what is longer is cut
 constexpr std::size_t kChunkBytes = std::size_t{512} << 10;
 constexpr std::uint64_t kMostChunkRows = 4096;
 constexpr std::size_t kMostChunkBytes = std::size_t{4} << 20;  // of a single frame
+constexpr std::size_t kSparseChunkBytes = std::size_t{8} << 10;
+
+std::size_t lines_in(std::size_t bytes, RowExtent bins) {
+  return std::clamp<std::size_t>(bytes / (bins.width * sizeof(double)), 1, bins.lines);
+}
 
 }  // namespace
 
@@ -29,10 +34,13 @@ RowExtent bins_of(const Plan& plan) { return {plan.axis.size(), plan.azimuth_axi
 RowChunk chunk_of(RowExtent bins, std::uint64_t expected_frames) {
   const std::size_t bytes = bins.values() * sizeof(double);
   RowChunk chunk{chunk_rows(bytes, expected_frames), bins.lines};
-  if (bins.lines > 0 && bytes > kMostChunkBytes) {
-    chunk.lines = std::max<std::size_t>(1, kMostChunkBytes / (bins.width * sizeof(double)));
-  }
+  if (bins.lines > 0 && bytes > kMostChunkBytes) chunk.lines = lines_in(kMostChunkBytes, bins);
   return chunk;
+}
+
+RowChunk sparse_chunk_of(RowExtent bins, std::uint64_t expected_frames) {
+  if (bins.lines == 0 || !is_large(bins)) return chunk_of(bins, expected_frames);
+  return {1, lines_in(kSparseChunkBytes, bins)};
 }
 
 }  // namespace annulus::layout

@@ -61,11 +61,18 @@ std::size_t source_length(std::size_t longest_source_name);
 // What one frame has in a dataset of bins: the lines of a cake are azimuths.
 RowExtent bins_of(const Plan& plan);
 
+// Rows of this size are written one by one, from where they are; smaller ones are gathered first.
+inline bool is_large(RowExtent bins) { return bins.values() * sizeof(double) >= std::size_t{256} << 10; }
+
 // Frames in one chunk of a dataset with `row_bytes` a frame: about half a megabyte, but no more frames than
 // are expected (0: unknown), so that small scans make small files.
 std::uint64_t chunk_rows(std::size_t row_bytes, std::uint64_t expected_frames);
 
 // Of a dataset of bins, 8 bytes each. Cakes of many megabytes are divided into chunks of whole azimuths.
 RowChunk chunk_of(RowExtent bins, std::uint64_t expected_frames);
+
+// Of a dataset of bins that are mostly 0: of a large cake only chunks of a few azimuths that are not are
+// stored.
+RowChunk sparse_chunk_of(RowExtent bins, std::uint64_t expected_frames);
 
 }  // namespace annulus::layout

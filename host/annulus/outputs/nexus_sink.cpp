@@ -62,14 +62,12 @@ void write_column(RowDataset& dataset, std::uint64_t first, const std::vector<Re
   dataset.write(first, column.size(), column.data());
 }
 
-// Rows of at least this size are written where they are, one by one; smaller ones are gathered first.
-constexpr std::size_t kLargeRow = std::size_t{256} << 10;
-
 // One row of bins a frame; `absent` stands for frames that have none.
 template <typename T, typename Get>
 void write_rows(RowDataset& dataset, std::uint64_t first, const std::vector<ReducedFrame>& frames,
-                std::size_t bins, T absent, std::vector<std::byte>& staging, Get get) {
-  if (bins * sizeof(T) >= kLargeRow) {
+                RowExtent extent, T absent, std::vector<std::byte>& staging, Get get) {
+  const std::size_t bins = extent.values();
+  if (layout::is_large(extent)) {
     for (const ReducedFrame& frame : frames) {
       const std::vector<T>& values = get(frame);
       dataset.write(first++, 1, values.empty() ? std::vector<T>(bins, absent).data() : values.data());
@@ -179,9 +177,8 @@ void NexusSink::close() {
 
 void NexusSink::write_bins(const std::vector<ReducedFrame>& frames) {
   constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-  const std::size_t bins = plan_->bins();
   const auto put = [&](RowDataset& dataset, auto absent, auto get) {
-    write_rows(dataset, written_, frames, bins, absent, staging_, get);
+    write_rows(dataset, written_, frames, layout::bins_of(*plan_), absent, staging_, get);
   };
   put(
       rows_->intensity, kNothing, [](const ReducedFrame& f) -> const auto& { return f.pattern.intensity; });
@@ -201,8 +198,16 @@ void NexusSink::write_bins(const std::vector<ReducedFrame>& frames) {
 void NexusSink::write_missing(const std::vector<ReducedFrame>& frames) {
   const auto lacks_pixels = [](const ReducedFrame& f) { return !f.accumulators.missing_count.empty(); };
   if (std::none_of(frames.begin(), frames.end(), lacks_pixels)) return;
+  const RowExtent bins = layout::bins_of(*plan_);
   const auto put = [&](RowDataset& dataset, auto get) {
-    write_rows(dataset, written_, frames, plan_->bins(), std::int64_t{0}, staging_, get);
+    if (!layout::is_large(bins)) {
+      write_rows(dataset, written_, frames, bins, std::int64_t{0}, staging_, get);
+      return;
+    }
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const std::vector<std::int64_t>& values = get(frames[i]);
+      if (!values.empty()) dataset.write_nonzero(written_ + i, values.data());
+    }
   };
   put(
       rows_->missing_normalization,

@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace annulus {
 namespace {
+
+using Sizes = RowDataset::Sizes;
 
 // Rows are appended, so at most two chunks of a dataset are being filled at once; a third keeps one that
 // straddles a batch. A chunk then reaches the disk once when it is full, and once a flush while it is not.
 constexpr std::size_t kCachedChunks = 3;
 constexpr std::size_t kCacheSlots = 521;
-
-using Sizes = std::array<hsize_t, 3>;
 
 // Of `rows` rows, in the order of the dataset's dimensions.
 Sizes sizes_of(RowExtent extent, hsize_t rows) {
@@ -21,10 +20,14 @@ Sizes sizes_of(RowExtent extent, hsize_t rows) {
   return {rows, extent.lines, extent.width};
 }
 
-Hdf5Handle access_list(hid_t dataset) {
+Sizes chunk_sizes(hid_t dataset) {
   const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
   Sizes chunk{1, 1, 1};
   H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data());
+  return chunk;
+}
+
+Hdf5Handle access_list(hid_t dataset, const Sizes& chunk) {
   const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
   const std::size_t bytes = chunk[0] * chunk[1] * chunk[2] * H5Tget_size(type.get());
   Hdf5Handle list(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
@@ -42,18 +45,19 @@ std::optional<std::uint64_t> rows_of(hid_t dataset, RowExtent extent) {
   return size[0];
 }
 
-// Rows [first, first + count) of a dataset, there and in memory.
+// A part of a dataset, there and in memory.
 struct Selection {
   Hdf5Handle memory;
   Hdf5Handle file;
 };
-Selection select_rows(hid_t dataset, RowExtent extent, std::uint64_t first, std::uint64_t count) {
-  const Sizes start{first, 0, 0};
-  const Sizes size = sizes_of(extent, count);
-  Selection selection{Hdf5Handle(H5Screate_simple(extent.rank(), size.data(), nullptr), H5Sclose),
+Selection select(hid_t dataset, int rank, const Sizes& start, const Sizes& size) {
+  Selection selection{Hdf5Handle(H5Screate_simple(rank, size.data(), nullptr), H5Sclose),
                       Hdf5Handle(H5Dget_space(dataset), H5Sclose)};
   H5Sselect_hyperslab(selection.file.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
   return selection;
+}
+Selection select_rows(hid_t dataset, RowExtent extent, std::uint64_t first, std::uint64_t count) {
+  return select(dataset, extent.rank(), {first, 0, 0}, sizes_of(extent, count));
 }
 
 }  // namespace
@@ -101,7 +105,9 @@ RowDataset::RowDataset(hid_t file, const char* path, RowExtent extent) : path_(p
   if (has_object(file, path_)) {
     // Opened twice, because the size of the cache follows from the size of the chunks.
     const Hdf5Handle probe(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
-    const Hdf5Handle list = access_list(probe.get());
+    const Sizes chunk = chunk_sizes(probe.get());
+    if (extent.lines > 0) chunk_lines_ = chunk[1];
+    const Hdf5Handle list = access_list(probe.get(), chunk);
     dataset_ = Hdf5Handle(H5Dopen2(file, path, list.get()), H5Dclose);
   }
   if (!dataset_) throw_hdf5(ErrorKind::kOutput, file, fmt::format("has no dataset {}", path));
@@ -123,7 +129,27 @@ void RowDataset::resize(std::uint64_t rows) {
 }
 
 void RowDataset::write(std::uint64_t first, std::uint64_t count, const void* values) {
-  const Selection selection = select_rows(dataset_.get(), extent_, first, count);
+  write_part({first, 0, 0}, sizes_of(extent_, count), values);
+}
+
+void RowDataset::write_nonzero(std::uint64_t row, const std::int64_t* values) {
+  if (extent_.lines == 0) return write(row, 1, values);
+  const auto is_zero = [](std::int64_t value) { return value == 0; };
+  // The end of the chunk of lines that begins with `line`, and whether there is anything in it.
+  const auto end_of = [&](std::size_t line) { return std::min(line + chunk_lines_, extent_.lines); };
+  const auto holds_any = [&](std::size_t line) {
+    return !std::all_of(values + line * extent_.width, values + end_of(line) * extent_.width, is_zero);
+  };
+  for (std::size_t line = 0; line < extent_.lines; line = end_of(line)) {
+    const std::size_t first = line;
+    while (line < extent_.lines && holds_any(line)) line = end_of(line);
+    if (line == first) continue;
+    write_part({row, first, 0}, {1, line - first, extent_.width}, values + first * extent_.width);
+  }
+}
+
+void RowDataset::write_part(const Sizes& start, const Sizes& size, const void* values) {
+  const Selection selection = select(dataset_.get(), extent_.rank(), start, size);
   if (H5Dwrite(dataset_.get(), type_.get(), selection.memory.get(), selection.file.get(), H5P_DEFAULT,
                values) < 0) {
     throw_hdf5(ErrorKind::kOutput, dataset_.get(), fmt::format("cannot write to {}", path_));

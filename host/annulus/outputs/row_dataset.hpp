@@ -3,6 +3,7 @@
 
 #include <annulus/outputs/hdf5.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -38,6 +39,9 @@ ReadRows read_rows(hid_t file, const char* path, RowExtent extent, std::uint64_t
 
 class RowDataset {
  public:
+  using Sizes =
+      std::array<hsize_t, 3>;  // of rows, lines and values; as many of these as there are dimensions
+
   // Throws kOutput if the dataset is absent or has another extent.
   RowDataset(hid_t file, const char* path, RowExtent extent);
 
@@ -51,9 +55,16 @@ class RowDataset {
   // Writes rows [first, first + count), which must exist; `values` are of the file's type.
   void write(std::uint64_t first, std::uint64_t count, const void* values);
 
+  // Writes a row that was never written, except chunks of lines that are all 0, which must be the fill value:
+  // these take no room in the file.
+  void write_nonzero(std::uint64_t row, const std::int64_t* values);
+
  private:
+  void write_part(const Sizes& start, const Sizes& size, const void* values);
+
   std::string path_;
   RowExtent extent_;
+  std::size_t chunk_lines_ = 1;
   std::uint64_t rows_ = 0;
   Hdf5Handle dataset_;
   Hdf5Handle type_;

@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include <numeric>
+
 #include "message_of.hpp"
 #include "samples.hpp"
 
@@ -107,6 +109,46 @@ TEST(CakeFile, RowsThatAreWrittenOneByOneAreRightToo) {
   EXPECT_TRUE(verify_output(folder / "a.nxs").faults.empty());
 }
 
+// Sums of missing pixels that are not 0 at these azimuths only: the first, the last, and neighbours between.
+ReducedFrame with_missing_pixels_at(const Plan& plan, const std::vector<std::size_t>& azimuths) {
+  ReducedFrame frame = samples::make_frame(plan, 4);
+  const std::size_t radial = plan.axis.size();
+  for (auto* sums : {&frame.accumulators.missing_count, &frame.accumulators.missing_normalization}) {
+    std::fill(sums->begin(), sums->end(), 0);
+    for (const std::size_t azimuth : azimuths) (*sums)[azimuth * radial + azimuth % radial] = 16;
+  }
+  return frame;
+}
+
+TEST(CakeFile, MissingPixelsOfLargeCakesTakeLittleRoom) {
+  const Folder folder;
+  const std::size_t azimuthal = 300, radial = 1000;
+  const auto plan = make_cake(azimuthal, radial);
+  std::vector<std::size_t> all(azimuthal);
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<std::vector<std::size_t>> azimuths{{0, 7, 8, 9, 299}, {150}, {}, all};
+  std::vector<ReducedFrame> frames;
+  for (const auto& some : azimuths) frames.push_back(with_missing_pixels_at(*plan, some));
+  frames.push_back(samples::make_frame(*plan, 0));  // lacks none
+  const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
+  sink->append(frames);
+  sink->close();
+  for (const char* name : {"missing_count", "missing_normalization"}) {
+    samples::Extent extent;
+    const auto stored = samples::read_all<std::int64_t>(
+        folder / "a.nxs", (std::string("/entry/reduction/accumulators/") + name).c_str(), &extent);
+    ASSERT_EQ(stored.size(), frames.size() * plan->bins());
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      std::vector<std::int64_t> expected(plan->bins(), 0);
+      if (i < azimuths.size()) {
+        for (const std::size_t azimuth : azimuths[i]) expected[azimuth * radial + azimuth % radial] = 16;
+      }
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), stored.data() + i * plan->bins())) << i;
+    }
+    EXPECT_EQ(extent.stored_bytes, (5 + 1 + azimuthal) * radial * 8) << name;
+  }
+}
+
 TEST(CakeFile, GoesOnWhereItEndedButOnlyWithTheSameBins) {
   const Folder folder;
   const auto plan = make_cake(5, 6);
@@ -134,6 +176,9 @@ TEST(CakeFile, ChunksOfHugeCakesAreDividedByAzimuth) {
   const RowChunk huge = layout::chunk_of({4096, 4096}, 0);
   EXPECT_EQ(huge.rows, 1u);
   EXPECT_EQ(huge.lines, 128u);  // 4 MiB
+  EXPECT_EQ(layout::sparse_chunk_of({100, 36}, 0).rows, layout::chunk_of({100, 36}, 0).rows);
+  EXPECT_EQ(layout::sparse_chunk_of({100, 360}, 0).lines, 10u);  // 8 KiB
+  EXPECT_EQ(layout::sparse_chunk_of({4096, 4096}, 0).lines, 1u);
 }
 
 TEST(CakeFile, TextHoldsNoCake) {
