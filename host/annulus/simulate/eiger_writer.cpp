@@ -1,5 +1,6 @@
 #include <annulus/codecs/encode_blocks.hpp>
 #include <annulus/formats/hdf5_filters.hpp>
+#include <annulus/hdf5/without_plugin.hpp>
 #include <annulus/simulate/eiger_writer.hpp>
 #include <annulus/simulate/hdf5_output.hpp>
 
@@ -32,22 +33,6 @@ hid_t stored_type(PixelType type) {
   return type == PixelType::kU16 ? H5T_STD_U16LE : H5T_STD_U32LE;
 }
 
-// A plugin that is installed would change the filter's parameters when a dataset is made, so that files would
-// differ between machines. None is needed: chunks are written as they are.
-class WithoutPlugins {
- public:
-  WithoutPlugins() {
-    H5PLget_loading_state(&before_);
-    H5PLset_loading_state(0);
-  }
-  ~WithoutPlugins() { H5PLset_loading_state(before_); }
-  WithoutPlugins(const WithoutPlugins&) = delete;
-  WithoutPlugins& operator=(const WithoutPlugins&) = delete;
-
- private:
-  unsigned before_ = H5PL_ALL_PLUGIN;
-};
-
 // A dataset whose chunks, of the last two dimensions, are packed by bitshuffle and LZ4.
 Hdf5Handle create_packed(hid_t parent, const char* name, PixelType type, const std::vector<hsize_t>& extent,
                          const fs::path& path) {
@@ -58,8 +43,8 @@ Hdf5Handle create_packed(hid_t parent, const char* name, PixelType type, const s
   const auto rank = static_cast<int>(extent.size());
   const Hdf5Handle space = checked(H5Screate_simple(rank, extent.data(), nullptr), H5Sclose, path);
   const Hdf5Handle properties = timeless(path);
-  const WithoutPlugins without;
-  if (H5Pset_chunk(properties.get(), rank, chunk.data()) < 0 ||
+  const WithoutPlugin without(kBitshuffleFilter);
+  if (!without || H5Pset_chunk(properties.get(), rank, chunk.data()) < 0 ||
       H5Pset_filter(properties.get(), kBitshuffleFilter, H5Z_FLAG_OPTIONAL, values.size(), values.data()) <
           0) {
     fail_writing(path);

@@ -304,6 +304,26 @@ TEST_F(ScanWriter, AnEigerScanHasAMasterAndDataFiles) {
   }
 }
 
+// A plugin that was loaded earlier in the program, as one for bitshuffle does it, writes its own parameters.
+herr_t change_parameters(hid_t properties, hid_t, hid_t) {
+  const unsigned values[] = {9, 9, 9, 9, 9, 9};
+  return H5Pmodify_filter(properties, 32008, H5Z_FLAG_OPTIONAL, std::size(values), values);
+}
+
+std::size_t pass_on(unsigned, std::size_t, const unsigned*, std::size_t bytes, std::size_t*, void**) {
+  return bytes;
+}
+
+TEST_F(ScanWriter, APluginInTheProgramDoesNotChangeEigerFiles) {
+  const PowderScan scan = small_scan("Eiger500k", 2);
+  const ScanFiles without = write_scan(scan, output(ScanFormat::kEiger, "without"));
+  const H5Z_class2_t plugin{H5Z_CLASS_T_VERS, 32008, 1, 1, "test", nullptr, change_parameters, pass_on};
+  ASSERT_GE(H5Zregister(&plugin), 0);
+  const ScanFiles with = write_scan(scan, output(ScanFormat::kEiger, "with"));
+  EXPECT_EQ(bytes_of(with.data.front()), bytes_of(without.data.front()));
+  EXPECT_EQ(open_source(with.frames.front().string())->read(1).codec, Codec::kBitshuffleLz4);
+}
+
 TEST_F(ScanWriter, SmallPixelsOfEigerFilesOverloadBelowTheirMarks) {
   for (const auto& [type, cutoff] : {std::pair{PixelType::kU16, 65532}, {PixelType::kU8, 252}}) {
     SimulationOptions options;
