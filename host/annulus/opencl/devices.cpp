@@ -23,6 +23,14 @@ struct Found {
   std::string place() const { return fmt::format("{}:{}", platform, index); }
 };
 
+std::string name_of(const cl::Device& device) {
+  try {
+    return device.getInfo<CL_DEVICE_NAME>();
+  } catch (const cl::Error&) {  // why the device cannot be used, unfit() tells
+    return "unnamed";
+  }
+}
+
 std::vector<Found> find_devices() {
   std::vector<cl::Platform> platforms;
   try {
@@ -39,7 +47,7 @@ std::vector<Found> find_devices() {
       continue;
     }
     for (std::size_t index = 0; index < devices.size(); ++index) {
-      found.push_back({platform, index, devices[index].getInfo<CL_DEVICE_NAME>(), devices[index]});
+      found.push_back({platform, index, name_of(devices[index]), devices[index]});
     }
   }
   return found;
@@ -71,20 +79,47 @@ bool is_meant(const Found& device, std::size_t number, const std::string& which)
 }
 
 // Why the kernels cannot run on a device; empty if they can.
-std::string unfit(const cl::Device& device) {
+std::string unfit(const cl::Device& device) try {
   if (!device.getInfo<CL_DEVICE_AVAILABLE>()) return "not available";
   if (!device.getInfo<CL_DEVICE_COMPILER_AVAILABLE>()) return "its driver has no compiler";
   if (!device.getInfo<CL_DEVICE_ENDIAN_LITTLE>()) return "big endian";
   const std::string version = device.getInfo<CL_DEVICE_VERSION>();  // "OpenCL 1.2 ..."
   if (version.starts_with("OpenCL 1.0") || version.starts_with("OpenCL 1.1")) return version + " is too old";
   return {};
+} catch (const cl::Error& error) {
+  return "its driver does not answer: " + describe(error);
+}
+
+std::string megabytes(std::uint64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
+
+std::string limits_of(const cl::Device& device) {
+  return fmt::format(
+      "{} compute units, {}, at most {} a buffer, {} KiB local, work-groups up to {}",
+      device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(), megabytes(device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()),
+      megabytes(device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()),
+      device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>() >> 10, device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>());
+}
+
+DeviceDescription describe_device(const Found& found) {
+  const std::string name = fmt::format("{} {}", found.place(), found.name);
+  try {
+    const cl::Platform platform(found.device.getInfo<CL_DEVICE_PLATFORM>());
+    const std::string text =
+        fmt::format("{} ({}): {}", name, platform.getInfo<CL_PLATFORM_NAME>(), limits_of(found.device));
+    const std::string reason = unfit(found.device);
+    if (reason.empty()) return {text, true};
+    return {fmt::format("{}; cannot be used: {}", text, reason), false};
+  } catch (const cl::Error& error) {
+    return {fmt::format("{}: cannot be used: its driver does not answer: {}", name, describe(error)), false};
+  }
 }
 
 std::vector<Device> split(const Found& found, std::size_t parts) {
   if (parts == 1) return {{found.device, fmt::format("{} ({})", found.place(), found.name)}};
-  const std::size_t units = found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
+  std::size_t units = 0;
   std::vector<cl::Device> made;
   try {
+    units = found.device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
     if (parts > 0 && units / parts > 0) {
       const cl_device_partition_property properties[] = {
           CL_DEVICE_PARTITION_EQUALLY, static_cast<cl_device_partition_property>(units / parts), 0};
@@ -114,8 +149,6 @@ std::pair<std::string, std::size_t> take_split(const std::string& part) {
   const auto number = as_number(std::string_view(part).substr(slash + 1));
   return number ? std::pair{part.substr(0, slash), *number} : std::pair{part, std::size_t{1}};
 }
-
-std::string megabytes(std::uint64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
 
 }  // namespace
 
@@ -161,19 +194,7 @@ std::vector<Device> select_devices(const std::string& which) {
 
 std::vector<DeviceDescription> describe_devices() {
   std::vector<DeviceDescription> described;
-  for (const Found& found : find_devices()) {
-    const cl::Device& device = found.device;
-    const cl::Platform platform(device.getInfo<CL_DEVICE_PLATFORM>());
-    const std::string reason = unfit(device);
-    std::string text = fmt::format(
-        "{} {} ({}): {} compute units, {}, at most {} a buffer, {} KiB local, work-groups up to {}",
-        found.place(), found.name, platform.getInfo<CL_PLATFORM_NAME>(),
-        device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(), megabytes(device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>()),
-        megabytes(device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>()),
-        device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>() >> 10, device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>());
-    if (!reason.empty()) text += fmt::format("; cannot be used: {}", reason);
-    described.push_back({std::move(text), reason.empty()});
-  }
+  for (const Found& found : find_devices()) described.push_back(describe_device(found));
   return described;
 }
 

@@ -36,13 +36,14 @@ struct Fault {
     return code;
   }
 };
-Fault kernel_fault, read_fault, finish_fault, queue_fault;
+Fault kernel_fault, read_fault, finish_fault, queue_fault, info_fault;
 std::atomic<int> reads_under_way = 0;
 std::atomic<int> under_way_at_fault = 0;
 
 struct NoFaultsAfterwards {
   ~NoFaultsAfterwards() {
-    for (Fault* fault : {&kernel_fault, &read_fault, &finish_fault, &queue_fault}) fault->after = -1;
+    for (Fault* fault : {&kernel_fault, &read_fault, &finish_fault, &queue_fault, &info_fault})
+      fault->after = -1;
   }
 };
 
@@ -75,6 +76,12 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocki
   // A read that waits comes after all before it.
   annulus::testing::reads_under_way = blocking ? 0 : annulus::testing::reads_under_way + 1;
   return loaders(queue, buffer, blocking, offset, bytes, to, waits, wait_for, event);
+}
+
+cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t room, void* value, size_t* size) {
+  static const auto loaders = annulus::testing::next_definition<decltype(clGetDeviceInfo)>(__func__);
+  if (const cl_int code = annulus::testing::info_fault.next()) return code;
+  return loaders(device, what, room, value, size);
 }
 
 cl_int clFinish(cl_command_queue queue) {
@@ -296,6 +303,36 @@ TEST(OpenClFaults, NamesTheDeviceThatFails) {
               }),
               HasSubstr("in no way: what was tried last failed with clEnqueueNDRangeKernel: "
                         "CL_INVALID_WORK_GROUP_SIZE"));
+}
+
+TEST(OpenClFaults, ListsADeviceThatDoesNotAnswer) {
+  const NoFaultsAfterwards restore;
+  const auto listed = opencl::describe_devices();
+  ASSERT_FALSE(listed.empty());
+  info_fault.arm(0, 1000, CL_DEVICE_NOT_AVAILABLE);
+  const auto silent = opencl::describe_devices();
+  ASSERT_EQ(silent.size(), listed.size());
+  EXPECT_FALSE(silent.front().usable);
+  EXPECT_EQ(
+      silent.front().text,
+      "0:0 unnamed: cannot be used: its driver does not answer: clGetDeviceInfo: CL_DEVICE_NOT_AVAILABLE");
+  info_fault.arm(0, 1000, CL_DEVICE_NOT_AVAILABLE);
+  EXPECT_THAT(device_refusal([] { opencl::select_devices("0"); }), HasSubstr("its driver does not answer"));
+}
+
+TEST(OpenClFaults, AnyQuestionThatADeviceDoesNotAnswerIsAFaultOfTheDevice) {
+  const NoFaultsAfterwards restore;
+  const Shape shape{50, 50};
+  const auto plan = simple_plan(shape);
+  const auto frames = frames_of_all_codecs(shape, 4);
+  int questions = 0;
+  for (bool happened = true; happened; ++questions) {
+    info_fault.arm(questions, 1, CL_OUT_OF_HOST_MEMORY);
+    device_refusal([&] { reduce_by_opencl(plan, frames, checked(kLanesChoice), {.threads = 1}); });
+    happened = info_fault.happened > 0;
+    ASSERT_FALSE(HasFailure()) << "question " << questions;
+  }
+  EXPECT_GT(questions, 5);
 }
 
 TEST(OpenClFaults, RefusesNamesThatAreEmpty) {
