@@ -31,9 +31,6 @@ class Hdf5Source : public FrameSource {
     info_.format = "HDF5";
     info_.type = series_->type();
     info_.shape = series_->shape();
-    info_.frames = series_->frames();
-    frames_ = info_.frames;
-    if (follow_) note_growth();
     // A frame that takes a little more than the average does not surprise.
     info_.bytes_to_read = series_->average_bytes() + series_->average_bytes() / 8;
     info_.payloads_vary = true;
@@ -43,6 +40,10 @@ class Hdf5Source : public FrameSource {
     read_instrument(file.get(), series_->first_dataset(), info_);
     // The promise is about the whole series.
     if (!dataset.empty()) info_.promised.reset();
+    if (!follow_) series_->reckon_missing(info_.promised);
+    info_.frames = series_->frames();
+    frames_ = info_.frames;
+    if (follow_) note_growth();
   }
 
   ~Hdf5Source() override {
@@ -123,7 +124,7 @@ class Hdf5Source : public FrameSource {
   }
 
   Growth give_up() {
-    const Hdf5Series::Rest rest = series_->give_up();
+    const Hdf5Series::Rest rest = series_->give_up(info_.promised);
     frames_ = series_->frames();
     const std::uint64_t expected = std::max(info_.promised.value_or(0), frames_ + rest.frames);
     if (expected > frames_) {

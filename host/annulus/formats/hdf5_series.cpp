@@ -77,6 +77,30 @@ void Hdf5Series::add_complete(const std::string& path) {
   parts_.push_back(std::move(part));
 }
 
+// Of all data files but the last, which are equally long; 0 if nothing tells.
+std::uint64_t Hdf5Series::full_length(std::optional<std::uint64_t> promised) const {
+  std::uint64_t longest = 0;
+  for (const Part& part : parts_ | std::views::take(parts_.size() - 1))
+    longest = std::max(longest, part.fault ? 0 : part.extent);
+  if (longest > 0 || parts_.size() == 1) return longest;
+  // Only the last is there, and it is not longer than the others.
+  const std::uint64_t last = parts_.back().extent, others = parts_.size() - 1;
+  const std::uint64_t rest = promised.value_or(0) - std::min(promised.value_or(0), last);
+  return rest % others == 0 && rest / others >= last ? rest / others : 0;
+}
+
+void Hdf5Series::reckon_missing(std::optional<std::uint64_t> promised) {
+  const std::uint64_t full = full_length(promised);
+  if (full == 0) return;
+  std::uint64_t before_last = 0;
+  for (Part& part : parts_ | std::views::take(parts_.size() - 1)) {
+    if (part.fault) part.frames = full;
+    before_last += part.frames;
+  }
+  Part& last = parts_.back();
+  if (last.fault && promised > before_last) last.frames = std::min(*promised - before_last, full);
+}
+
 std::vector<std::string> Hdf5Series::datasets() const {
   std::vector<std::string> urls;
   for (const Part& part : parts_) urls.push_back(path_ + "::" + part.path);
@@ -203,7 +227,7 @@ bool Hdf5Series::examine(Part& part) {
   return part.extent > 0 && part.frames == part.extent;
 }
 
-Hdf5Series::Rest Hdf5Series::give_up() {
+Hdf5Series::Rest Hdf5Series::give_up(std::optional<std::uint64_t> promised) {
   std::size_t end = 0;  // of the parts that have a frame
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
@@ -211,12 +235,13 @@ Hdf5Series::Rest Hdf5Series::give_up() {
     if (part.frames > 0) end = i + 1;
   }
   Rest rest{.fault = moved_};
+  const std::uint64_t missing = std::max<std::uint64_t>(full_length(promised), 1);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
     if (part.complete) continue;
     part.complete = true;
     if (i + 1 < end) {
-      part.frames = part.fault ? 1 : part.extent;
+      part.frames = part.fault ? std::max(part.frames, missing) : part.extent;
     } else {
       rest.frames += part.extent - std::min(part.extent, part.frames);
       if (part.fault && !rest.fault) rest.fault = part.fault;

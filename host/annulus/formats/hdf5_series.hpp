@@ -14,8 +14,8 @@ namespace annulus {
 
 class Hdf5Series {
  public:
-  // An empty dataset means the default of the file (hdf5_find.hpp). A numbered dataset that cannot be read is
-  // one bad frame among the others; if there is none that can be read, throws kInput.
+  // An empty dataset means the default of the file (hdf5_find.hpp). The frames of a numbered dataset that
+  // cannot be read are bad ones among the others; if there is none that can be read, throws kInput.
   Hdf5Series(std::string path, std::string dataset, bool growing);
 
   const std::string& path() const { return path_; }
@@ -25,6 +25,10 @@ class Hdf5Series {
   PixelType type() const { return type_; }
   Shape shape() const { return shape_; }
   std::uint64_t frames() const;  // that can be read now
+
+  // How many frames the datasets that cannot be read have, or 1 each where that cannot be told: so that the
+  // frames behind them keep their places. `promised`: frames of the whole series.
+  void reckon_missing(std::optional<std::uint64_t> promised);
 
   // What a frame takes in the file, on average.
   std::uint64_t average_bytes() const { return average_bytes_; }
@@ -54,7 +58,7 @@ class Hdf5Series {
     std::uint64_t frames = 0;
     std::optional<Error> fault = std::nullopt;
   };
-  Rest give_up();
+  Rest give_up(std::optional<std::uint64_t> promised);
 
  private:
   struct Part {
@@ -73,6 +77,7 @@ class Hdf5Series {
   void add_complete(const std::string& path);
   bool examine(Part& part);
   void examine_to_the_end(Part& part);
+  std::uint64_t full_length(std::optional<std::uint64_t> promised) const;
   Part& part_of(std::uint64_t& i);  // i becomes the number in it
   const Hdf5Dataset& use(Part& part);
   void close(Part& part);

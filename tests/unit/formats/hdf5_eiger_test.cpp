@@ -65,6 +65,20 @@ class EigerTest : public Hdf5Test {
     for (std::size_t i = 0; i < written; ++i) put_chunk(id, {i, 0, 0}, packed_frame(seed, i));
     H5Dclose(id);
   }
+
+  // A file that links to /frames of others and says how many there are in all, unless that is 0.
+  std::string master_of(const std::vector<std::string>& files, std::uint64_t promised) {
+    open("master.h5");
+    entry();
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      H5Lcreate_external(files[i].c_str(), "/frames", file_,
+                         fmt::format("/entry/data/data_{:06}", i + 1).c_str(), H5P_DEFAULT, H5P_DEFAULT);
+    }
+    const std::string specific = "/entry/instrument/detector/detectorSpecific";
+    if (promised > 0) number(specific + "/nimages", static_cast<double>(promised));
+    return close();
+  }
+
   static std::vector<std::uint16_t> frame_of(std::uint64_t seed, std::size_t i) {
     return counts<std::uint16_t>(15, 100 * seed + i);
   }
@@ -195,31 +209,43 @@ TEST_F(EigerTest, FramesThatWereNeverWrittenAreNamed) {
   EXPECT_THAT(input_fault([&] { source->read(2); }), HasSubstr("frame 2 was not, or not wholly, written"));
 }
 
-TEST_F(EigerTest, AMissingDataFileIsOneBadFrameAndTheOthersAreRead) {
-  stack("/frames", 2, 2, 1);
+TEST_F(EigerTest, AMissingDataFileIsAsManyBadFramesAsItHeldAndTheOthersAreRead) {
+  stack("/frames", 3, 3, 1);
   close();
   open("b.h5");
-  stack("/frames", 3, 3, 2);
+  stack("/frames", 2, 2, 2);
   close();
-  open("master.h5");
-  group("/entry");
-  group("/entry/data");
-  for (const auto& [name, file] :
-       {std::pair{"data_000001", "a.h5"}, {"data_000002", "gone.h5"}, {"data_000003", "b.h5"}}) {
-    H5Lcreate_external(file, "/frames", file_, (std::string("/entry/data/") + name).c_str(), H5P_DEFAULT,
-                       H5P_DEFAULT);
-  }
-  const auto& master = close();
+  const std::string master = master_of({"a.h5", "gone.h5", "b.h5"}, 0);
   const auto source = open_source(master);
-  ASSERT_EQ(source->info().frames, 6u);
-  expect_frame(*source, 1, 1, 1);
-  EXPECT_THAT(input_fault([&] { source->read(2); }),
-              AllOf(HasSubstr("data_000002"), HasSubstr("gone.h5, which is missing")));
-  expect_frame(*source, 3, 2, 0);
-  expect_frame(*source, 5, 2, 2);
+  ASSERT_EQ(source->info().frames, 8u);
+  expect_frame(*source, 2, 1, 2);
+  for (const std::uint64_t i : {3u, 4u, 5u}) {
+    EXPECT_THAT(input_fault([&] { source->read(i); }),
+                AllOf(HasSubstr("data_000002"), HasSubstr("gone.h5, which is missing")));
+  }
+  expect_frame(*source, 6, 2, 0);
+  expect_frame(*source, 7, 2, 1);
   std::filesystem::remove(path("a.h5"));
   std::filesystem::remove(path("b.h5"));
   EXPECT_THAT(open_fault(master), AllOf(HasSubstr("data_000001"), HasSubstr("a.h5, which is missing")));
+}
+
+TEST_F(EigerTest, FramesOfMissingDataFilesAreReckonedFromTheOthersAndThePromise) {
+  stack("/frames", 3, 3, 1);
+  close();
+  const auto frames = [&](const std::vector<std::string>& files, std::uint64_t promised) {
+    return open_source(master_of(files, promised))->info().frames;
+  };
+  EXPECT_EQ(frames({"a.h5", "gone.h5"}, 5), 5u);     // the last has the rest
+  EXPECT_EQ(frames({"a.h5", "gone.h5"}, 0), 4u);     // nothing tells: one
+  EXPECT_EQ(frames({"a.h5", "gone.h5"}, 1000), 6u);  // a series that ended early
+  EXPECT_EQ(frames({"a.h5", "gone.h5"}, 2), 4u);     // a promise that is wrong
+  EXPECT_EQ(frames({"gone.h5", "a.h5"}, 8), 8u);     // only the last is there
+  EXPECT_EQ(frames({"gone.h5", "lost.h5", "a.h5"}, 13), 13u);
+  EXPECT_EQ(frames({"gone.h5", "lost.h5", "a.h5"}, 14), 5u);  // not equally long: one each
+  EXPECT_EQ(frames({"gone.h5", "a.h5"}, 5), 4u);              // it would be shorter than the last
+  EXPECT_EQ(frames({"gone.h5", "a.h5"}, 0), 4u);
+  EXPECT_EQ(frames({"gone.h5", "a.h5", "lost.h5"}, 8), 8u);
 }
 
 TEST_F(EigerTest, DataFilesComeInTheOrderOfTheirNumbers) {
@@ -380,6 +406,36 @@ TEST_F(GrowthTest, AfterTheTimeOutTheRestIsMissing) {
   expect_frame(*source, 1, 1, 1);
   EXPECT_THAT(input_fault([&] { source->read(2); }), HasSubstr("frame 2 was not"));
   expect_frame(*source, 3, 1, 3);
+}
+
+TEST_F(GrowthTest, ADataFileThatNeverComesLeavesItsPlacesFree) {
+  stack("/frames", 3, 3, 1);
+  close();
+  open("c.h5");
+  stack("/frames", 2, 2, 3);
+  close();
+  const auto source = open_source(master_of({"a.h5", "gone.h5", "c.h5"}, 8), following(1e-9));
+  EXPECT_EQ(source->info().frames, 3u);
+  const Growth growth = source->grow();
+  EXPECT_TRUE(growth.ended);
+  EXPECT_EQ(growth.frames, 8u);
+  EXPECT_FALSE(growth.fault);
+  EXPECT_THAT(input_fault([&] { source->read(5); }), HasSubstr("gone.h5, which is missing"));
+  expect_frame(*source, 6, 3, 0);
+}
+
+TEST_F(GrowthTest, ADataFileThatIsTakenAwayKeepsTheNumbersOfWhatWasRead) {
+  stack("/frames", 5, 2, 1);
+  close();
+  const auto source = open_source(master_of({"a.h5", "b.h5"}, 0), following(1e-9));
+  EXPECT_EQ(source->info().frames, 2u);
+  expect_frame(*source, 1, 1, 1);
+  std::filesystem::remove(path("a.h5"));
+  open("b.h5");
+  stack("/frames", 1, 1, 2);
+  close();
+  EXPECT_EQ(source->grow().frames, 3u);
+  expect_frame(*source, 2, 2, 0);
 }
 
 TEST_F(GrowthTest, ADatasetThatIsLaidOutForEverEndsAllTheSame) {
