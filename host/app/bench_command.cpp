@@ -13,6 +13,7 @@
 #include "interrupt.hpp"
 #include "json_text.hpp"
 #include "option_binder.hpp"
+#include "parse_message.hpp"
 
 namespace annulus::app {
 namespace {
@@ -86,15 +87,15 @@ Command add_bench(CLI::App& program) {
   add_comma_list(*command, "--only", options.only, fmt::format("Of {}", fmt::join(bench_names(), ", ")))
       ->group(group);
   command->add_option("--repetitions", options.rounds, "Samples of each candidate")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str()
       ->group(group);
   command->add_option("--frames", options.frames, "Frames to hold in memory at most")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str()
       ->group(group);
   command->add_option("--scan-frames", options.scan_frames, "Frames of an end-to-end run; files are repeated")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str()
       ->group(group);
   add_comma_list(*command, "--threads", options.threads, "Numbers of threads (default: 1, 2, 4 ... and all)")

@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "parse_message.hpp"
 
 namespace annulus::app {
 namespace {
@@ -38,10 +39,12 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // --help and --version come this way too, with code 0.
     if (error.get_exit_code() == 0) return program.exit(error);
-    const bool unknown = argc > 1 && argv[1][0] != '-' && program.get_subcommands().empty();
+    const bool any = !program.get_subcommands().empty();
+    const CLI::App& command = any ? *program.get_subcommands().front() : program;
+    const bool unknown = argc > 1 && argv[1][0] != '-' && !any;
     fmt::print(stderr, "annulus: error: {} ('annulus {}--help' tells more)\n",
-               unknown ? fmt::format("there is no command '{}'", argv[1]) : std::string(error.what()),
-               program.get_subcommands().empty() ? "" : program.get_subcommands().front()->get_name() + " ");
+               unknown ? fmt::format("there is no command '{}'", argv[1]) : parse_message(error, command),
+               any ? command.get_name() + " " : "");
     return kUsageError;
   }
   for (const auto& [subcommand, command] : commands) {

@@ -14,6 +14,7 @@
 #include "exit_code.hpp"
 #include "json_text.hpp"
 #include "option_binder.hpp"
+#include "parse_message.hpp"
 #include "progress.hpp"
 
 namespace annulus::app {
@@ -79,10 +80,10 @@ Command add_model_report(CLI::App& program) {
       ->capture_default_str()
       ->group(group);
   command->add_option("--clock", state->clock_mhz, "MHz (default: the card's)")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->group(group);
   command->add_option("--frames", state->frames, "Frames to run at most")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str()
       ->group(group);
   command->add_flag("--json", state->json, "Print JSON")->group(group);

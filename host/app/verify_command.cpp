@@ -27,6 +27,7 @@ struct VerifyCommand {
 
 struct VerifyResult {
   std::uint64_t frames = 0;
+  std::uint64_t recorded_bad = 0;
   nlohmann::json faults = nlohmann::json::array();
 
   void add_fault(const std::string& text) { faults.push_back(text); }
@@ -63,15 +64,21 @@ int verify(const VerifyCommand& command) {
     }
     const OutputCheck check = verify_output(url);
     result.frames += check.frames;
+    result.recorded_bad += check.recorded_bad;
     for (const std::string& fault : check.faults) result.add_fault(fault);
   }
   if (!frames.empty()) verify_frames(frames, command, result);
 
   if (command.json) {
-    fmt::print("{}\n", as_text(nlohmann::json{{"frames", result.frames}, {"faults", result.faults}}));
+    fmt::print("{}\n", as_text(nlohmann::json{{"frames", result.frames},
+                                              {"recorded_bad", result.recorded_bad},
+                                              {"faults", result.faults}}));
   } else {
     for (const auto& fault : result.faults) fmt::print(stderr, "bad: {}\n", fault.get<std::string>());
-    if (!command.quiet) fmt::print("{} frames verified, {} bad\n", result.frames, result.faults.size());
+    const std::string recorded =
+        result.recorded_bad > 0 ? fmt::format("; {} recorded as bad when reduced", result.recorded_bad) : "";
+    if (!command.quiet)
+      fmt::print("{} frames verified, {} bad{}\n", result.frames, result.faults.size(), recorded);
   }
   return result.faults.empty() ? kSuccess : kInputError;
 }

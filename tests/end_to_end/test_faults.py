@@ -80,6 +80,8 @@ def test_keep_going_records_the_bad_frame_and_its_reason(annulus, scan, tmp_path
         assert list(numpy.flatnonzero(file["entry/frames/status"][()])) == [13]
         assert file["entry/frames/fault"][13].decode().strip("\0 ")
         assert not file["entry/frames/fault"][12].decode().strip("\0 ")
+    verified = annulus("verify", tmp_path / "out.nxs")
+    assert verified.returncode == 0 and "24 frames verified, 0 bad; 1 recorded as bad when reduced" in verified.stdout
 
 
 def test_unreadable_file_in_the_middle(annulus, scan, tmp_path):
@@ -165,6 +167,28 @@ def test_options_that_make_no_sense(annulus, scan, tmp_path):
     assert annulus().returncode == USAGE
     assert annulus("integrate").returncode == USAGE
     assert not output.exists()
+
+
+@pytest.mark.parametrize("arguments, code, message", [
+    (["-n", "-5"], USAGE, "--npt: '-5' is not a whole number from 0"),
+    (["-n", "1e3"], USAGE, "--npt: '1e3' is not a whole number from 0"),
+    (["--polarization", "x"], USAGE, "--polarization: 'x' is not a number"),
+    (["--radial-range", "5"], USAGE, "' are not 2 numbers"),
+    (["--radial-range", "nan", "5"], PLAN, "--radial-range: nan to 5 is no range"),
+    (["--radial-range", "500", "600"], PLAN, "check the mask and the unit, 2th_deg"),
+    (["--profile"], USAGE, "--profile: it means nothing to the cpu backend"),
+    (["--batch", "3", "--backend", "model"], USAGE, "--batch: it means nothing to the model backend"),
+    (["--device-timeout", "3"], USAGE, "--device-timeout: it means nothing to the cpu backend"),
+    (["--backend", "cuda"], BACKEND, "there is no 'cuda' (known are cpu, model, xrt, opencl"),
+])
+def test_messages_are_ours_and_name_what_was_given(annulus, scan, tmp_path, arguments, code, message):
+    expect_error(run(annulus, scan, tmp_path / "a.nxs", *arguments), code, message)
+
+
+def test_messages_of_other_commands(annulus, scan):
+    expect_error(annulus("bench", "--repetitions", 0), USAGE, "--repetitions: '0' is not a number above 0")
+    expect_error(annulus("model-report", "--clock", 0, "-p", scan.poni, scan.folder), USAGE, "--clock: '0' is not")
+    expect_error(annulus("plot", scan.poni), INPUT, "is not an HDF5 file (name a file that 'annulus integrate' wrote")
 
 
 def test_existing_output_is_kept_unless_told_otherwise(annulus, scan, tmp_path):

@@ -33,12 +33,16 @@ std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOpti
 #ifdef ANNULUS_WITH_XRT
   if (name == "xrt") return make_xrt_backend(options);
 #endif
-  std::string available;
+  std::string known;
   for (const BackendDescription& backend : describe_backends()) {
-    if (backend.available) available += (available.empty() ? "" : ", ") + backend.name;
+    if (backend.name == name) {
+      throw Error(ErrorKind::kBackend, "--backend",
+                  fmt::format("'{}' is not available: {}", name, backend.detail));
+    }
+    known += (known.empty() ? "" : ", ") + backend.name;
   }
-  throw Error(ErrorKind::kBackend, "--backend", fmt::format("'{}' is not available", name),
-              fmt::format("this build has: {}", available));
+  throw Error(ErrorKind::kBackend, "--backend", fmt::format("there is no '{}'", name),
+              fmt::format("known are {}; 'annulus devices' tells what they can run on", known));
 }
 
 }  // namespace annulus

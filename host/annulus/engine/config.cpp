@@ -163,14 +163,29 @@ BackendOptions backend_options(const IntegrateConfig& config) {
 
 namespace {
 
-// Options of the CPU backend, where they mean something.
+struct Asked {
+  const char* option;
+  bool given;
+};
+
+// Options of one backend mean nothing to the others.
+void refuse_for_others(const IntegrateConfig& config, const std::string& backend,
+                       std::initializer_list<Asked> options) {
+  if (config.backend == backend) return;
+  for (const Asked& asked : options) {
+    if (!asked.given) continue;
+    throw Error(ErrorKind::kUsage, asked.option,
+                fmt::format("it means nothing to the {} backend", config.backend),
+                fmt::format("leave it out, or choose --backend {}", backend));
+  }
+}
+
 void check_cpu(const IntegrateConfig& config) {
   const IntegrateConfig unset;
-  const bool asked = config.latency || config.batch != 0 || config.instruction_set != unset.instruction_set;
-  if (asked && config.backend != "cpu") {
-    throw Error(ErrorKind::kUsage, "--latency, --batch, --instruction-set",
-                fmt::format("they mean nothing to the {} backend", config.backend), "leave them out");
-  }
+  refuse_for_others(config, "cpu",
+                    {{"--latency", config.latency},
+                     {"--batch", config.batch != unset.batch},
+                     {"--instruction-set", config.instruction_set != unset.instruction_set}});
   if (config.batch > kMostFramesABatch) {
     throw Error(ErrorKind::kUsage, "--batch", fmt::format("{} frames are not sensible", config.batch),
                 fmt::format("at most {}; 0 chooses", kMostFramesABatch));
@@ -189,7 +204,6 @@ void check_cpu(const IntegrateConfig& config) {
               fmt::format("this machine has: {}", available));
 }
 
-// Options of a card, where they mean something.
 void check_card(const IntegrateConfig& config) {
   const IntegrateConfig unset;
   if (config.device != unset.device && config.backend != "xrt" && config.backend != "opencl") {
@@ -197,12 +211,10 @@ void check_card(const IntegrateConfig& config) {
                 fmt::format("it means nothing to the {} backend", config.backend),
                 "give --backend xrt or --backend opencl too");
   }
-  const bool asked = config.xclbin != unset.xclbin || config.retry_device != unset.retry_device ||
-                     config.device_timeout != unset.device_timeout;
-  if (asked && config.backend != "xrt") {
-    throw Error(ErrorKind::kUsage, "--xclbin, --retry-device, --device-timeout",
-                fmt::format("they mean nothing to the {} backend", config.backend), "give --backend xrt too");
-  }
+  refuse_for_others(config, "xrt",
+                    {{"--xclbin", config.xclbin != unset.xclbin},
+                     {"--retry-device", config.retry_device},
+                     {"--device-timeout", config.device_timeout != unset.device_timeout}});
   if (!(config.device_timeout > 0) || config.device_timeout > 86400) {
     throw Error(ErrorKind::kUsage, "--device-timeout",
                 fmt::format("{} s is not sensible", config.device_timeout),
@@ -223,16 +235,12 @@ void check_follow(const IntegrateConfig& config) {
   }
 }
 
-// Options of the OpenCL backend, where they mean something.
 void check_opencl(const IntegrateConfig& config) {
   const IntegrateConfig unset;
-  const bool asked = config.device_memory != unset.device_memory ||
-                     config.opencl_kernel != unset.opencl_kernel || config.profile != unset.profile;
-  if (asked && config.backend != "opencl") {
-    throw Error(ErrorKind::kUsage, "--device-memory, --opencl-kernel, --profile",
-                fmt::format("they mean nothing to the {} backend", config.backend),
-                "give --backend opencl too");
-  }
+  refuse_for_others(config, "opencl",
+                    {{"--device-memory", config.device_memory != unset.device_memory},
+                     {"--opencl-kernel", config.opencl_kernel != unset.opencl_kernel},
+                     {"--profile", config.profile}});
   if (config.device_memory > kMostMemory) {
     throw Error(ErrorKind::kUsage, "--device-memory",
                 fmt::format("{} MiB are not sensible", config.device_memory),

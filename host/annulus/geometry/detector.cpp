@@ -175,9 +175,11 @@ const Detector& find_detector(std::string_view name) {
   }
   const std::string near =
       key.size() > kLongestName ? "" : fmt::format("nearest are {}; ", nearest_names(key));
-  throw Error(
-      ErrorKind::kGeometry, where, "the name is not known",
-      near + "any other flat detector can be named `Detector` with pixel1, pixel2 and max_shape in the PONI");
+  throw Error(ErrorKind::kGeometry, where, "the name is not known",
+              near +
+                  "'annulus info --detectors' lists all; any other flat detector can be named `Detector` "
+                  "with pixel1, "
+                  "pixel2 and max_shape in a PONI file");
 }
 
 Detector with_pixel_sizes(const Detector& detector, double pixel1, double pixel2) {

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <numbers>
+
 namespace annulus {
 namespace {
 
@@ -26,7 +29,22 @@ void check_version(const PoniText& poni) {
 std::optional<double> wavelength_from(const PoniText& poni) {
   const PoniEntry* entry = poni.find("wavelength");
   if (entry != nullptr && lower_case(entry->value) == "none") return std::nullopt;
-  return poni.positive_number("wavelength");
+  const std::optional<double> wavelength = poni.positive_number("wavelength");
+  // Wider than any radiation that diffracts, and still narrow enough to notice other units.
+  if (wavelength && (*wavelength > 1e-6 || *wavelength < 1e-15)) {
+    throw poni.error(*entry, fmt::format("{} m is no wavelength that diffracts", *wavelength),
+                     "PONI files have metres: 1 Å is 1e-10");
+  }
+  return wavelength;
+}
+
+double rotation_from(const PoniText& poni, const std::string& key) {
+  const double rotation = poni.number(key).value_or(0);
+  if (std::abs(rotation) > 2 * std::numbers::pi) {
+    throw poni.error(*poni.find(key), fmt::format("{} is more than a full turn", rotation),
+                     "PONI files have radians");
+  }
+  return rotation;
 }
 
 double required(const PoniText& poni, std::optional<double> value, const char* key) {
@@ -45,9 +63,9 @@ Geometry parse_poni(std::string_view text, const std::string& name) {
   geometry.distance = required(poni, poni.positive_number(distance), "Distance");
   geometry.poni1 = required(poni, poni.number("poni1"), "Poni1");
   geometry.poni2 = required(poni, poni.number("poni2"), "Poni2");
-  geometry.rot1 = poni.number("rot1").value_or(0);
-  geometry.rot2 = poni.number("rot2").value_or(0);
-  geometry.rot3 = poni.number("rot3").value_or(0);
+  geometry.rot1 = rotation_from(poni, "rot1");
+  geometry.rot2 = rotation_from(poni, "rot2");
+  geometry.rot3 = rotation_from(poni, "rot3");
   geometry.wavelength = wavelength_from(poni);
   geometry.detector = detector_from(poni);
   return geometry;

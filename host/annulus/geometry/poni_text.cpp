@@ -70,13 +70,16 @@ std::optional<double> PoniText::number(const std::string& key) const {
   const PoniEntry* entry = find(key);
   if (entry == nullptr) return std::nullopt;
   const std::optional<double> value = number_from(entry->value);
-  if (!value) throw error(*entry, in_quotes(entry->value) + " is not a finite number");
+  if (!value)
+    throw error(*entry, in_quotes(entry->value) + " is not a finite number",
+                "correct it, or calibrate again");
   return value;
 }
 
 std::optional<double> PoniText::positive_number(const std::string& key) const {
   const std::optional<double> value = number(key);
-  if (value && !(*value > 0)) throw error(*find(key), fmt::format("{} is not positive", *value));
+  if (value && !(*value > 0))
+    throw error(*find(key), fmt::format("{} is not positive", *value), "correct it, or calibrate again");
   return value;
 }
 

@@ -20,6 +20,7 @@ constexpr std::size_t kLongestField = 8192;
 constexpr std::size_t kStatusBlock = std::size_t{1} << 20;
 
 constexpr const char* kNotOurs = "is not an output of annulus";
+constexpr const char* kNameOne = "name a file that 'annulus integrate' wrote";
 
 [[noreturn]] void refuse_to_read(const std::filesystem::path& path, const std::string& what,
                                  const std::string& cure = {}) {
@@ -77,14 +78,18 @@ std::string label_of(const OutputHeader& header) {
 PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
   const Hdf5Session scope;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) refuse_to_read(path, "does not exist or is not a file");
+  if (!std::filesystem::is_regular_file(path, error))
+    refuse_to_read(path, "does not exist or is not a file", kNameOne);
   file_ = open_for_reading(path);
   if (!file_) {
-    refuse_to_read(path, "cannot be opened: " + hdf5_reason(),
-                   "if it was created only now, try again in a moment");
+    const std::string reason = hdf5_reason();
+    const bool hdf5 = H5Fis_hdf5(path.c_str()) > 0;
+    refuse_to_read(path, hdf5 ? "cannot be opened: " + reason : "is not an HDF5 file",
+                   fmt::format("{}if it was created only now, try again in a moment",
+                               hdf5 ? "" : std::string(kNameOne) + "; "));
   }
   try {
-    if (!is_output(file_.get())) refuse_to_read(path, kNotOurs);
+    if (!is_output(file_.get())) refuse_to_read(path, kNotOurs, kNameOne);
     // The number of frames first: what is stored then is complete, however much is added meanwhile.
     count_frames();
     read_header();

@@ -148,6 +148,7 @@ OutputCheck verify_output(const std::filesystem::path& path) {
 
     for (std::size_t i = 0; i < count; ++i) {
       Pattern expected;  // empty: NaN everywhere, as for a bad frame
+      if (patterns.frames[i].bad) ++check.recorded_bad;
       if (!patterns.frames[i].bad) {
         Accumulators frame;
         frame.fraction_bits = static_cast<int>(fraction_bits[i]);

@@ -11,6 +11,7 @@ namespace annulus {
 
 struct OutputCheck {
   std::uint64_t frames = 0;
+  std::uint64_t recorded_bad = 0;  // of them, when they were reduced
   std::vector<std::string>
       faults;  // of the file, and one a frame that does not hold, with its number and bin
 };

@@ -81,7 +81,7 @@ void check_options(const Geometry& geometry, const IntegrationOptions& options,
   if (options.radial_range) {
     const Range range = *options.radial_range;
     if (!std::isfinite(range.low) || !std::isfinite(range.high) || !(range.low < range.high)) {
-      refuse("--radial-range", fmt::format("{} to {} is empty", range.low, range.high),
+      refuse("--radial-range", fmt::format("{} to {} is no range", range.low, range.high),
              "give the lower end first");
     }
   }

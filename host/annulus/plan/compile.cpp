@@ -250,7 +250,8 @@ void compile_matrix(Plan& plan, const SplitPixel& split, const std::vector<std::
     throw Error(
         ErrorKind::kPlan, ranged ? "--radial-range, --azimuth-range" : "mask, flat and dark",
         ranged ? "no pixel of the detector lies in the ranges asked for" : "they leave no pixel to integrate",
-        ranged ? "widen them, and check the mask" : "check that the flat is positive and the mask not full");
+        ranged ? fmt::format("widen them, and check the mask and the unit, {}", name_of(plan.options.unit))
+               : "check that the flat is positive and the mask not full");
   }
   if (plan.has_variance()) plan.variance_bits = safe_variance_bits(plan, threads);
 }

@@ -51,6 +51,17 @@ TEST(ParsePoniFaults, NamesLineAndKeyOfABadNumber) {
   }
 }
 
+TEST(ParsePoniFaults, NoticesOtherUnits) {
+  const auto with = [](const std::string& line) { return "Detector: Eiger1M\n" + kPlainBody + line + "\n"; };
+  EXPECT_THAT(poni_fault(with("Wavelength: 0.6888")),
+              AllOf(HasSubstr("line 5, wavelength"), HasSubstr("0.6888 m"), HasSubstr("1 Å is 1e-10")));
+  EXPECT_THAT(
+      poni_fault(with("Rot2: -90")),
+      AllOf(HasSubstr("line 5, rot2"), HasSubstr("-90 is more than a full turn"), HasSubstr("radians")));
+  for (const char* line : {"Wavelength: 1.35e-8", "Wavelength: 1.9e-12", "Rot1: 6.28", "Rot3: -3.1416"})
+    EXPECT_NO_THROW(parse_poni(with(line), "test.poni")) << line;
+}
+
 TEST(ParsePoniFaults, RefusesLengthsThatAreNotPositive) {
   for (const std::string value : {"0", "-1", "-0.0"}) {
     EXPECT_THAT(poni_fault("Detector: Eiger1M\n" + kPlainBody + "Distance: " + value + "\n"),
