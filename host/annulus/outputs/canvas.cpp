@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/canvas.hpp>
+#include <annulus/outputs/output_folder.hpp>
 #include <annulus/outputs/utf8.hpp>
 
 #include <fcntl.h>
@@ -109,6 +110,7 @@ Canvas::Canvas(const std::filesystem::path& picture, std::uint32_t width, std::u
   vector_ = ending == ".svg";
   em_ = std::clamp(std::min(width_ / 68, height_ / 42), 9.0, 60.0);
   temporary_ = picture.parent_path() / fmt::format(".{}.part{}{}", picture.stem().string(), getpid(), ending);
+  check_output_folder(picture_);
   check_writable(temporary_, picture_);
 
   lock_ = std::unique_lock(one_at_a_time);

@@ -181,7 +181,7 @@ TEST(Plot, SaysWhyThereIsNoPicture) {
     return message_of(kind, [&] { plot_pattern(patterns, options, folder / name); });
   };
   EXPECT_THAT(draw(ErrorKind::kUsage, "p.gif"), HasSubstr(".png or .svg"));
-  EXPECT_THAT(draw(ErrorKind::kOutput, "no/p.png"), HasSubstr("No such file or directory"));
+  EXPECT_THAT(draw(ErrorKind::kOutput, "no/p.png"), HasSubstr("no does not exist (create it"));
   options.frames = {20};
   EXPECT_THAT(draw(ErrorKind::kUsage, "p.png"), HasSubstr("there is no frame 20"));
   options.frames = {5};
