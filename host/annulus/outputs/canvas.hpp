@@ -37,8 +37,12 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted);
 // Ticks at angles that people know, about `wanted` of them; like linear_ticks for a few degrees.
 std::vector<Tick> degree_ticks(double low, double high, int wanted);
 
-// Ticks for an axis of logarithms: whole decades with a label, their multiples without.
+// Ticks for an axis of logarithms: whole decades with a label, their multiples without; with fewer than three
+// decades twice and five times a decade have a label, too.
 std::vector<Tick> decade_ticks(double low, double high);
+
+// The same; but numbers in equal steps, about `wanted` of them, where that gives fewer than three labels.
+std::vector<Tick> log_ticks(double low, double high, int wanted);
 
 // Dark violet over green to yellow, for level 0 to 255: brightness grows evenly, also in grey and for the
 // colour-blind.

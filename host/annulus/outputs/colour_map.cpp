@@ -48,15 +48,14 @@ int Contrast::level(double value) const {
 }
 
 std::vector<Tick> Contrast::ticks(int wanted) const {
-  std::vector<Tick> ticks;
   if (scale_ == PlotScale::kLog) {
-    ticks = decade_ticks(std::log10(low_), std::log10(high_));
-    for (Tick& tick : ticks) tick.at = std::pow(10.0, tick.at);
+    const double low = std::log10(low_), high = std::log10(high_);
+    std::vector<Tick> ticks = log_ticks(low, high, wanted);
+    for (Tick& tick : ticks) tick.at = std::clamp((tick.at - low) / (high - low), 0.0, 1.0);
+    return ticks;
   }
-  // Between 4 and 4.5 there is no decade, nor twice or five times one: numbers in equal steps say more.
-  const auto labelled = std::ranges::count_if(ticks, [](const Tick& tick) { return !tick.label.empty(); });
-  if (labelled < 2) ticks = linear_ticks(low_, high_, wanted);
-  for (Tick& tick : ticks) tick.at = std::clamp(position(tick.at), 0.0, 1.0);
+  std::vector<Tick> ticks = linear_ticks(low_, high_, wanted);
+  for (Tick& tick : ticks) tick.at = position(tick.at);
   return ticks;
 }
 

@@ -197,7 +197,7 @@ void draw_legend(Canvas& canvas, const Panel& panel, const std::vector<Curve>& c
 
 std::vector<Tick> value_ticks(Range y, PlotScale scale, int wanted) {
   if (scale == PlotScale::kLinear) return linear_ticks(y.low, y.high, wanted);
-  if (scale == PlotScale::kLog) return decade_ticks(y.low, y.high);
+  if (scale == PlotScale::kLog) return log_ticks(y.low, y.high, wanted);
   std::vector<Tick> ticks = linear_ticks(y.low * y.low, y.high * y.high, wanted);
   for (Tick& tick : ticks) tick.at = std::sqrt(tick.at);
   return ticks;

@@ -64,12 +64,40 @@ TEST(Ticks, AreRoundNumbersWithOnlyTheDigitsTheyNeed) {
   EXPECT_THAT(labels_of(decade_ticks(1.2, 2.1)), ElementsAre("20", "50", "100"));
 }
 
+TEST(Ticks, AnAxisOfLogarithmsHasThreeLabelsAndTheyDoNotTouch) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(labels_of(log_ticks(std::log10(17.5), std::log10(25.4), 6)),
+              ElementsAre("18", "19", "20", "21", "22", "23", "24", "25"));
+  EXPECT_THAT(labels_of(log_ticks(std::log10(3), std::log10(900), 6)),
+              ElementsAre("5", "10", "20", "50", "100", "200", "500"));
+  EXPECT_THAT(labels_of(log_ticks(0, 3, 6)), ElementsAre("1", "10", "100", "1000"));
+  for (int wanted = 5; wanted < 30; ++wanted) {
+    for (double low = -3; low < 4; low += 0.17) {
+      for (const double decades : {0.02, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97, 1.0, 1.2, 1.7, 2.2, 2.9}) {
+        std::vector<double> places;
+        for (const Tick& tick : log_ticks(low, low + decades, wanted)) {
+          if (tick.label.empty()) continue;
+          places.push_back(tick.at);
+          EXPECT_GE(tick.at, low - 1e-6);
+          EXPECT_LE(tick.at, low + decades + 1e-6);
+        }
+        EXPECT_GE(places.size(), 3u) << low << ", " << decades << ", " << wanted;
+        // Axes have 4.5 lines of text or more for every label they want; a label is less than a line high.
+        for (std::size_t i = 1; i < places.size() && decades < 1; ++i) {
+          EXPECT_GT((places[i] - places[i - 1]) / decades * wanted * 4.5, 1)
+              << low << ", " << decades << ", " << wanted;
+        }
+      }
+    }
+  }
+}
+
 TEST(Ticks, AColourBarHasNumbersHoweverNarrowItsRange) {
   for (const double high : {1000.0, 30.0, 9.0, 4.4, 4.2, 4.01}) {
     StackGrid grid;
     for (int i = 0; i <= 1000; ++i) grid.values.push_back(4 + (high - 4) * i / 1000);
-    const auto ticks = Contrast(grid, PlotScale::kLog).ticks(4);
-    EXPECT_GE(labels_of(ticks).size(), 2u) << "from 4 to " << high;
+    const auto ticks = Contrast(grid, PlotScale::kLog).ticks(5);
+    EXPECT_GE(labels_of(ticks).size(), 3u) << "from 4 to " << high;
     // The bar leaves out the lowest hundredth of the values and the highest two-hundredth.
     const double first = 4 + (high - 4) * 0.01, last = 4 + (high - 4) * 0.995;
     for (const Tick& tick : ticks) {
