@@ -92,6 +92,15 @@ double widest_label(const std::vector<Tick>& ticks) {
   return widest;
 }
 
+std::string fitted(const std::string& text, double width, Cut cut) {
+  std::string result = text;
+  for (std::size_t length = text.size(); length > 8 && text_width(result) > width;) {
+    length -= std::max<std::size_t>(1, length / 32);
+    result = cut == Cut::kLeft ? keep_tail(text, length) : keep_head(text, length);
+  }
+  return result;
+}
+
 Canvas::Canvas(const std::filesystem::path& picture, std::uint32_t width, std::uint32_t height)
     : picture_(picture), width_(width), height_(height) {
   static std::mutex one_at_a_time;  // PLplot keeps its state in globals
@@ -208,27 +217,17 @@ void Canvas::y_axis(const std::vector<Tick>& ticks, const std::string& label, bo
   begin_panel(data);
 }
 
-void Canvas::title(const std::string& text_of_title) {
+void Canvas::title(const std::string& text_of_title, Cut cut) {
   const Panel data = panel_;
   begin_panel({0, width_, 0, height_, 0, width_, 0, height_});
-  text((data.left + data.right) / 2, data.top + 1.1 * em_, fitted(text_of_title, data.right - data.left), 0.5,
-       kInk);
+  text((data.left + data.right) / 2, data.top + 1.1 * em_,
+       fitted(text_of_title, (data.right - data.left) / em_, cut), 0.5, kInk);
   begin_panel(data);
 }
 
 void Canvas::text(double x, double y, const std::string& words, double justification, Colour colour) {
   use(colour);
   plptex(x, y, 1, 0, justification, escaped(words).c_str());
-}
-
-// The end of a path says more than its beginning.
-std::string Canvas::fitted(const std::string& words, double pixels) const {
-  std::string result = words;
-  for (std::size_t length = words.size(); length > 8 && text_width(result) * em_ > pixels;) {
-    length -= std::max<std::size_t>(1, length / 32);
-    result = keep_tail(words, length);
-  }
-  return result;
 }
 
 void Canvas::finish() {

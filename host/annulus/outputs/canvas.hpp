@@ -55,6 +55,13 @@ inline int ticks_for(double length, double room) { return std::max(2, static_cas
 double text_width(const std::string& text);
 double widest_label(const std::vector<Tick>& ticks);
 
+// Which end of a text goes where there is no room for all of it. The end of a path says more than its
+// beginning.
+enum class Cut { kLeft, kRight };
+
+// What of a text fits a width in lines of text, with dots in place of the rest.
+std::string fitted(const std::string& text, double width, Cut cut);
+
 class Canvas {
  public:
   // Throws kUsage for another ending than .png or .svg or an absurd size.
@@ -75,7 +82,7 @@ class Canvas {
   void frame();
   void x_axis(const std::vector<Tick>& ticks, const std::string& label);
   void y_axis(const std::vector<Tick>& ticks, const std::string& label, bool on_the_right = false);
-  void title(const std::string& text);
+  void title(const std::string& text, Cut cut);
   void text(double x, double y, const std::string& text, double justification, Colour colour);
 
   // Puts the finished picture in its place. Throws kOutput.
@@ -83,7 +90,6 @@ class Canvas {
 
  private:
   void use(Colour colour, double opacity = 1);
-  std::string fitted(const std::string& text, double pixels) const;
 
   std::unique_lock<std::mutex> lock_;
   std::filesystem::path picture_;

@@ -1,6 +1,8 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/colour_map.hpp>
+#include <annulus/outputs/frame_words.hpp>
 #include <annulus/outputs/plot.hpp>
+#include <annulus/outputs/plot_parts.hpp>
 
 #include <fmt/format.h>
 
@@ -18,13 +20,6 @@ std::vector<Tick> frame_ticks(double frames, int wanted) {
   return ticks;
 }
 
-Range drawn_range(const PatternFile& file, const PlotOptions& options) {
-  const std::vector<double>& ends = file.header().edges.empty() ? file.header().axis : file.header().edges;
-  Range range = options.radial_range.value_or(Range{ends.front(), ends.back()});
-  if (range.low > range.high) std::swap(range.low, range.high);
-  return range;
-}
-
 }  // namespace
 
 void plot_stack(const PatternFile& file, const PlotOptions& options, const std::filesystem::path& picture) {
@@ -36,7 +31,7 @@ void plot_stack(const PatternFile& file, const PlotOptions& options, const std::
   const auto y_ticks = frame_ticks(frames, ticks_for(panel.top - panel.bottom, 5 * em));
   panel.left = (widest_label(y_ticks) + 3) * em;
   const MostCells most = most_cells(canvas, panel);
-  const StackGrid grid = make_stack_grid(file, drawn_range(file, options), most.rows, most.columns);
+  const StackGrid grid = make_stack_grid(file, drawn_range(file.header(), options), most.rows, most.columns);
   if (grid.columns == 0) {
     throw Error(ErrorKind::kUsage, "--radial-range", "no bin of the file lies in it",
                 fmt::format("choose within {} to {}", file.header().axis.front(), file.header().axis.back()));
@@ -52,7 +47,7 @@ void plot_stack(const PatternFile& file, const PlotOptions& options, const std::
   canvas.x_axis(linear_ticks(panel.x_low, panel.x_high, ticks_for(panel.right - panel.left, 8 * em)),
                 file.header().axis_label);
   canvas.y_axis(y_ticks, "Frame");
-  canvas.title(options.title.empty() ? fmt::format("{} frames", file.frames()) : options.title);
+  draw_title(canvas, options, title_of(file.path(), frame_count(file.frames())));
   draw_colour_bar(canvas, panel, contrast);
   canvas.finish();
 }

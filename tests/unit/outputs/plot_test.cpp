@@ -5,6 +5,7 @@
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/stack_grid.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <set>
@@ -126,6 +127,18 @@ TEST(StackColour, GrowsBrighterWithTheLevel) {
   }
 }
 
+TEST(Title, LosesTheEndThatSaysLess) {
+  EXPECT_EQ(fitted("a short one", 20, Cut::kLeft), "a short one");
+  const std::string path = "/data/2024/a_visit/a_sample/scan_00001.cbf";
+  const std::string tail = fitted(path, 20, Cut::kLeft), head = fitted(path, 20, Cut::kRight);
+  EXPECT_THAT(tail, ::testing::StartsWith("..."));
+  EXPECT_THAT(tail, ::testing::EndsWith("scan_00001.cbf"));
+  EXPECT_THAT(head, ::testing::StartsWith("/data/2024/"));
+  EXPECT_THAT(head, ::testing::EndsWith("..."));
+  EXPECT_LE(text_width(tail), 20);
+  EXPECT_LE(text_width(head), 20);
+}
+
 TEST(StackGrid, EachCellIsTheMeanOfItsShare) {
   const Folder folder;
   const PatternFile file(write_sample(folder, 0, 20));
@@ -219,12 +232,26 @@ TEST(Plot, SaysWhyThereIsNoPicture) {
   EXPECT_THAT(draw(ErrorKind::kInput, "p.png"), HasSubstr("no bin in the range"));
   EXPECT_THAT(message_of(ErrorKind::kUsage, [&] { plot_stack(file, options, folder / "s.png"); }),
               HasSubstr("no bin"));
-  options.radial_range = Range{5, 5};
-  EXPECT_THAT(draw(ErrorKind::kUsage, "p.png"), HasSubstr("no range"));
   options = {};
   options.width = 3;
   EXPECT_THAT(draw(ErrorKind::kUsage, "p.png"), HasSubstr("3 x 640"));
   EXPECT_FALSE(std::filesystem::exists(folder / "p.png"));
+}
+
+TEST(Plot, ARangeGoesFromALowerToAHigherNumber) {
+  const Folder folder;
+  const PatternFile file(write_sample(folder, 0, 20));
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const Range range : {Range{5, 2}, Range{5, 5}, Range{std::nan(""), 5}, Range{2, infinite}}) {
+    PlotOptions options;
+    options.radial_range = range;
+    const std::string fault = fmt::format("{} to {} is no range", range.low, range.high);
+    EXPECT_THAT(
+        message_of(ErrorKind::kUsage, [&] { plot_pattern(file.read(0, 20), options, folder / "p.png"); }),
+        HasSubstr(fault));
+    EXPECT_THAT(message_of(ErrorKind::kUsage, [&] { plot_stack(file, options, folder / "s.png"); }),
+                HasSubstr(fault));
+  }
 }
 
 TEST(Plot, AScanOfBadFramesIsAnError) {
