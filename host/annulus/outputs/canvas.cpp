@@ -157,6 +157,8 @@ void Canvas::begin_panel(const Panel& panel) {
   plwind(panel.x_low, panel.x_high, panel.y_low, panel.y_high);
 }
 
+void Canvas::begin_page() { begin_panel({0, width_, 0, height_, 0, width_, 0, height_}); }
+
 void Canvas::fill(std::span<const double> x, std::span<const double> y, Colour colour, double opacity) {
   use(colour, opacity);
   plfill(static_cast<PLINT>(x.size()), x.data(), y.data());
@@ -177,7 +179,7 @@ void Canvas::rectangle(double x_low, double x_high, double y_low, double y_high,
 // Draws outside of the panel, so everything is put into pixels of the whole page first.
 void Canvas::frame() {
   const Panel data = panel_;
-  begin_panel({0, width_, 0, height_, 0, width_, 0, height_});
+  begin_page();
   const std::array<double, 5> x{data.left, data.right, data.right, data.left, data.left};
   const std::array<double, 5> y{data.bottom, data.bottom, data.top, data.top, data.bottom};
   line(x, y, kInk, 0.06 * em_);
@@ -186,7 +188,7 @@ void Canvas::frame() {
 
 void Canvas::x_axis(const std::vector<Tick>& ticks, const std::string& label) {
   const Panel data = panel_;
-  begin_panel({0, width_, 0, height_, 0, width_, 0, height_});
+  begin_page();
   for (const Tick& tick : ticks) {
     const double x =
         data.left + (tick.at - data.x_low) / (data.x_high - data.x_low) * (data.right - data.left);
@@ -202,7 +204,7 @@ void Canvas::y_axis(const std::vector<Tick>& ticks, const std::string& label, bo
   const Panel data = panel_;
   const double edge = on_the_right ? data.right : data.left;
   const double outward = on_the_right ? 1 : -1;
-  begin_panel({0, width_, 0, height_, 0, width_, 0, height_});
+  begin_page();
   for (const Tick& tick : ticks) {
     const double y =
         data.bottom + (tick.at - data.y_low) / (data.y_high - data.y_low) * (data.top - data.bottom);
@@ -219,7 +221,7 @@ void Canvas::y_axis(const std::vector<Tick>& ticks, const std::string& label, bo
 
 void Canvas::title(const std::string& text_of_title, Cut cut) {
   const Panel data = panel_;
-  begin_panel({0, width_, 0, height_, 0, width_, 0, height_});
+  begin_page();
   text((data.left + data.right) / 2, data.top + 1.1 * em_,
        fitted(text_of_title, (data.right - data.left) / em_, cut), 0.5, kInk);
   begin_panel(data);

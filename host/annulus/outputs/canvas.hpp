@@ -74,6 +74,7 @@ class Canvas {
   double em() const { return em_; }  // height of a line of text, in pixels
 
   void begin_panel(const Panel& panel);
+  void begin_page();  // all of the picture, in pixels
   void fill(std::span<const double> x, std::span<const double> y, Colour colour, double opacity);
   void line(std::span<const double> x, std::span<const double> y, Colour colour, double points);
   void rectangle(double x_low, double x_high, double y_low, double y_high, Colour colour);

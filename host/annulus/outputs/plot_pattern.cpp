@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace annulus {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr Colour kBlue{31, 119, 180};
 constexpr std::size_t kMostLegendLines = 12;
+constexpr double kLegendLine = 1.5;  // height, in lines of text
 
 struct Curve {
   std::string title;
@@ -164,18 +166,28 @@ void draw_line(Canvas& canvas, const Curve& curve, const std::vector<double>& ax
   });
 }
 
+// The lines that the legend names: all or, if those are too many, the first and the last.
+std::vector<std::size_t> legend_lines(std::size_t curves, double height) {
+  const std::size_t most = std::min(kMostLegendLines, static_cast<std::size_t>(height / kLegendLine));
+  if (curves > most) return {0, curves - 1};
+  std::vector<std::size_t> all(curves);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 void draw_legend(Canvas& canvas, const Panel& panel, const std::vector<Curve>& curves,
                  const std::vector<std::uint64_t>& rows) {
-  if (curves.size() < 2 || curves.size() > kMostLegendLines) return;
-  canvas.begin_panel({0, canvas.width(), 0, canvas.height(), 0, canvas.width(), 0, canvas.height()});
+  if (curves.size() < 2) return;
+  canvas.begin_page();
   const double em = canvas.em();
   double widest = 0;
   for (const std::uint64_t row : rows) widest = std::max(widest, text_width(fmt::format("frame {}", row)));
-  for (std::size_t i = 0; i < curves.size(); ++i) {
-    const double y = panel.top - (1.2 + 1.5 * static_cast<double>(i)) * em;
+  double y = panel.top - 1.2 * em;
+  for (const std::size_t i : legend_lines(curves.size(), (panel.top - panel.bottom) / em)) {
     const double x = panel.right - (widest + 2.6) * em;
     canvas.line(std::array{x, x + 1.6 * em}, std::array{y, y}, curves[i].colour, 2.5);
     canvas.text(x + 2.1 * em, y, fmt::format("frame {}", rows[i]), 0, kInk);
+    y -= kLegendLine * em;
   }
   canvas.begin_panel(panel);
 }

@@ -56,6 +56,12 @@ std::string cake_picture(const PatternFile& file, const PlotOptions& options,
   return samples::read_file(picture);
 }
 
+std::size_t count_of(const std::string& words, const std::string& text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
 TEST(Picture, IsTitledByTheFileAndWhatIsDrawn) {
   const Folder folder;
   const PatternFile scan(write_scan(folder / "run42.nxs", 20));  // frames 5 and 16 are bad
@@ -95,6 +101,27 @@ TEST(Picture, ATitleThatIsTooLongKeepsItsBeginning) {
   const std::string filler(200, 'x');
   EXPECT_TRUE(draw("begin" + filler + "end") == draw("begin" + filler + "END"));
   EXPECT_FALSE(draw("begin" + filler + "end") == draw("BEGIN" + filler + "end"));
+}
+
+TEST(Picture, LegendsOfManyLinesNameTheFirstAndTheLast) {
+  const Folder folder;
+  const PatternFile scan(write_scan(folder / "a.nxs", 50));
+  const auto legend_lines = [&](std::size_t curves, std::uint32_t height) {
+    PlotOptions options;
+    options.height = height;
+    for (std::uint64_t row = 0; options.frames.size() < curves; ++row) {
+      if (!samples::is_bad(row)) options.frames.push_back(row);
+    }
+    return count_of("stroke-width:2.5;", pattern_picture(scan, options, folder / "p.svg"));
+  };
+  EXPECT_EQ(legend_lines(1, 640), 0u);
+  EXPECT_EQ(legend_lines(2, 640), 2u);
+  EXPECT_EQ(legend_lines(12, 640), 12u);
+  EXPECT_EQ(legend_lines(13, 640), 2u);
+  EXPECT_EQ(legend_lines(40, 640), 2u);
+  // 160 pixels have 11 lines of text, and a line of the legend takes one and a half.
+  EXPECT_EQ(legend_lines(6, 160), 6u);
+  EXPECT_EQ(legend_lines(8, 160), 2u);
 }
 
 }  // namespace
