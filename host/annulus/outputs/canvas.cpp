@@ -92,6 +92,8 @@ double widest_label(const std::vector<Tick>& ticks) {
   return widest;
 }
 
+double y_label_distance(const std::vector<Tick>& ticks) { return widest_label(ticks) + 1.75; }
+
 std::string fitted(const std::string& text, double width, Cut cut) {
   std::string result = text;
   for (std::size_t length = text.size(); length > 8 && text_width(result) > width;) {
@@ -182,7 +184,7 @@ void Canvas::frame() {
   begin_page();
   const std::array<double, 5> x{data.left, data.right, data.right, data.left, data.left};
   const std::array<double, 5> y{data.bottom, data.bottom, data.top, data.top, data.bottom};
-  line(x, y, kInk, 0.06 * em_);
+  line(x, y, kInk, thin_line());
   begin_panel(data);
 }
 
@@ -193,7 +195,7 @@ void Canvas::x_axis(const std::vector<Tick>& ticks, const std::string& label) {
     const double x =
         data.left + (tick.at - data.x_low) / (data.x_high - data.x_low) * (data.right - data.left);
     const double length = (tick.label.empty() ? 0.22 : 0.4) * em_;
-    line(std::array{x, x}, std::array{data.bottom - length, data.bottom}, kInk, 0.06 * em_);
+    line(std::array{x, x}, std::array{data.bottom - length, data.bottom}, kInk, thin_line());
     if (!tick.label.empty()) text(x, data.bottom - 1.25 * em_, tick.label, 0.5, kInk);
   }
   text((data.left + data.right) / 2, data.bottom - 2.95 * em_, label, 0.5, kInk);
@@ -209,12 +211,12 @@ void Canvas::y_axis(const std::vector<Tick>& ticks, const std::string& label, bo
     const double y =
         data.bottom + (tick.at - data.y_low) / (data.y_high - data.y_low) * (data.top - data.bottom);
     const double length = (tick.label.empty() ? 0.22 : 0.4) * em_;
-    line(std::array{edge, edge + outward * length}, std::array{y, y}, kInk, 0.06 * em_);
+    line(std::array{edge, edge + outward * length}, std::array{y, y}, kInk, thin_line());
     if (tick.label.empty()) continue;
     text(edge + outward * 0.65 * em_, y, tick.label, on_the_right ? 0 : 1, kInk);
   }
   use(kInk);
-  const double x = edge + outward * (widest_label(ticks) + 1.75) * em_;
+  const double x = edge + outward * y_label_distance(ticks) * em_;
   plptex(x, (data.bottom + data.top) / 2, 0, 1, 0.5, escaped(label).c_str());
   begin_panel(data);
 }

@@ -55,6 +55,9 @@ inline int ticks_for(double length, double room) { return std::max(2, static_cas
 double text_width(const std::string& text);
 double widest_label(const std::vector<Tick>& ticks);
 
+// From the edge of a panel to the middle of the words beside its y axis, in lines of text.
+double y_label_distance(const std::vector<Tick>& ticks);
+
 // Which end of a text goes where there is no room for all of it. The end of a path says more than its
 // beginning.
 enum class Cut { kLeft, kRight };
@@ -71,7 +74,8 @@ class Canvas {
   double width() const { return width_; }
   double height() const { return height_; }
   bool is_vector() const { return vector_; }
-  double em() const { return em_; }  // height of a line of text, in pixels
+  double em() const { return em_; }                // height of a line of text, in pixels
+  double thin_line() const { return 0.06 * em_; }  // of frames and ticks
 
   void begin_panel(const Panel& panel);
   void begin_page();  // all of the picture, in pixels

@@ -32,6 +32,8 @@ Contrast::Contrast(const StackGrid& grid, PlotScale scale) : scale_(scale) {
         "choose another range or scale");
   }
   if (!(high_ > low_)) high_ = low_ + std::max(1.0, std::abs(low_) * 1e-3);
+  values_below_ = std::ranges::any_of(grid.values, [this](double v) { return v < low_; });
+  values_above_ = std::ranges::any_of(grid.values, [this](double v) { return v > high_; });
 }
 
 double Contrast::position(double value) const {
@@ -85,19 +87,6 @@ void draw_cells(Canvas& canvas, const StackGrid& grid, const Contrast& contrast,
       begin = end;
     }
   }
-}
-
-void draw_colour_bar(Canvas& canvas, const Panel& panel, const Contrast& contrast) {
-  const double em = canvas.em();
-  const Panel bar{panel.right + 1.4 * em, panel.right + 2.7 * em, panel.bottom, panel.top, 0, 1, 0, 1};
-  canvas.begin_panel(bar);
-  for (int level = 0; level < Contrast::kLevels; ++level) {
-    canvas.rectangle(0, 1, static_cast<double>(level) / Contrast::kLevels,
-                     std::min(1.0, (level + 2.0) / Contrast::kLevels), stack_colour(level));
-  }
-  canvas.frame();
-  const int wanted = ticks_for(bar.top - bar.bottom, 4.5 * em);
-  canvas.y_axis(contrast.ticks(wanted), "Intensity (arb. units)", true);
 }
 
 }  // namespace annulus

@@ -2,6 +2,7 @@
 #include <annulus/outputs/colour_map.hpp>
 #include <annulus/outputs/frame_words.hpp>
 #include <annulus/outputs/plot.hpp>
+#include <annulus/outputs/plot_map.hpp>
 #include <annulus/outputs/plot_parts.hpp>
 
 #include <fmt/format.h>
@@ -72,7 +73,7 @@ void plot_cake(const PatternFile& file, const PlotOptions& options, const std::f
   const Cake cake = chosen_cake(file, options.frames);
   Canvas canvas(picture, options.width, options.height);
   const double em = canvas.em();
-  Panel panel{0, canvas.width() - kColourBarRoom * em, 4.2 * em, canvas.height() - 2.6 * em, 0, 1, 0, 1};
+  Panel panel = map_panel(canvas);
   const std::vector<double>& azimuths =
       header.azimuth_edges.empty() ? header.azimuth_axis : header.azimuth_edges;
   const auto y_ticks =
@@ -81,23 +82,7 @@ void plot_cake(const PatternFile& file, const PlotOptions& options, const std::f
   const MostCells most = most_cells(canvas, panel);
   const StackGrid grid =
       make_cake_grid(header, cake.values, drawn_range(header, options), most.rows, most.columns);
-  if (grid.columns == 0) {
-    throw Error(ErrorKind::kUsage, "--radial-range", "no bin of the file lies in it",
-                fmt::format("choose within {} to {}", header.axis.front(), header.axis.back()));
-  }
-  const Contrast contrast(grid, options.scale);
-  panel.x_low = grid.x_edges.front();
-  panel.x_high = grid.x_edges.back();
-  panel.y_low = grid.y_edges.front();
-  panel.y_high = grid.y_edges.back();
-  canvas.begin_panel(panel);
-  draw_cells(canvas, grid, contrast, panel);
-  canvas.frame();
-  canvas.x_axis(linear_ticks(panel.x_low, panel.x_high, ticks_for(panel.right - panel.left, 8 * em)),
-                header.axis_label);
-  canvas.y_axis(y_ticks, "Azimuth χ (°)");
-  draw_title(canvas, options, cake.title);
-  draw_colour_bar(canvas, panel, contrast);
+  draw_map(canvas, panel, grid, header, options, {y_ticks, "Azimuth χ (°)", cake.title});
   canvas.finish();
 }
 

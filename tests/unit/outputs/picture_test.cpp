@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <regex>
+
 #include "samples.hpp"
 
 namespace annulus {
@@ -56,10 +59,39 @@ std::string cake_picture(const PatternFile& file, const PlotOptions& options,
   return samples::read_file(picture);
 }
 
+// Where the rightmost letter begins or, if it is turned, has its foot.
+double rightmost_letter(const std::string& svg) {
+  const std::regex letter("<use xlink:href=\"#glyph[^\"]*\" x=\"([^\"]*)\"");
+  double rightmost = -1;
+  for (std::sregex_iterator found(svg.begin(), svg.end(), letter); found != std::sregex_iterator(); ++found)
+    rightmost = std::max(rightmost, std::stod((*found)[1]));
+  return rightmost;
+}
+
 std::size_t count_of(const std::string& words, const std::string& text) {
   std::size_t count = 0;
   for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
   return count;
+}
+
+TEST(Picture, TheColourBarsLabelIsInItHoweverWideTheNumbers) {
+  const Folder folder;
+  for (const double factor : {1.0, 1.3e-9, 1.3e12}) {
+    const PatternFile scan(write_scan(folder / "scan.nxs", 20, {0, factor}));
+    const PatternFile cakes(write_scan(folder / "cakes.nxs", 4, {8, factor}));
+    for (const std::uint32_t width : {400u, 1000u}) {
+      PlotOptions options;
+      options.width = width;
+      options.height = width * 16 / 25;
+      // The tails of the letters take about a quarter of a line of text.
+      const double line = std::max(9.0, width / 68.0);
+      for (const std::string& svg :
+           {stack_picture(scan, options, folder / "s.svg"), cake_picture(cakes, options, folder / "c.svg")}) {
+        EXPECT_GT(rightmost_letter(svg), 0.5 * width);
+        EXPECT_LT(rightmost_letter(svg), width - 0.25 * line) << factor;
+      }
+    }
+  }
 }
 
 TEST(Picture, IsTitledByTheFileAndWhatIsDrawn) {

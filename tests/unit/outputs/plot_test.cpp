@@ -1,6 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/canvas.hpp>
-#include <annulus/outputs/colour_map.hpp>
+#include <annulus/outputs/colour_bar.hpp>
 #include <annulus/outputs/plot.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/stack_grid.hpp>
@@ -125,6 +125,58 @@ TEST(StackColour, GrowsBrighterWithTheLevel) {
     EXPECT_GE(brightness, before - 0.5) << level;
     before = brightness;
   }
+}
+
+StackGrid grid_of(std::vector<double> values) {
+  StackGrid grid;
+  grid.values = std::move(values);
+  return grid;
+}
+
+TEST(Contrast, KnowsWhetherThereAreValuesBeyondItsEnds) {
+  std::vector<double> values(1000, 5);
+  for (std::size_t i = 0; i < 100; ++i) {  // more than the shares that are cut
+    values[i] = 1;
+    values[999 - i] = 9;
+  }
+  const auto beyond = [&](double value, PlotScale scale) {
+    std::vector<double> changed = values;
+    changed[500] = value;
+    const Contrast contrast(grid_of(changed), scale);
+    return std::pair(contrast.values_below(), contrast.values_above());
+  };
+  for (const PlotScale scale : {PlotScale::kLinear, PlotScale::kSqrt, PlotScale::kLog}) {
+    EXPECT_EQ(beyond(5, scale), std::pair(false, false));
+    EXPECT_EQ(beyond(std::nan(""), scale), std::pair(false, false));
+    EXPECT_EQ(beyond(-1, scale), std::pair(true, false));
+    EXPECT_EQ(beyond(9.1, scale), std::pair(false, true));
+  }
+}
+
+TEST(ColourBar, IsAsHighAsThePanelAndPointedWhereThereAreValuesBeyond) {
+  const Panel panel{50, 500, 40, 400, 0, 1, 0, 1};
+  const auto bar_of = [&](double lowest, double highest) {
+    std::vector<double> values(1000, 5);
+    std::fill_n(values.begin(), 100, 1);
+    values.front() = lowest;
+    values.back() = highest;
+    return ColourBar(panel, Contrast(grid_of(values), PlotScale::kLinear), 10);
+  };
+  for (const bool below : {false, true}) {
+    for (const bool above : {false, true}) {
+      const ColourBar bar = bar_of(below ? 0 : 1, above ? 6 : 5);
+      EXPECT_EQ(bar.low_tip, 40);
+      EXPECT_EQ(bar.high_tip, 400);
+      EXPECT_EQ(bar.colours.bottom, below ? 50 : 40);
+      EXPECT_EQ(bar.colours.top, above ? 390 : 400);
+    }
+  }
+}
+
+TEST(ColourBar, TakesMoreRoomOnlyForWideLabels) {
+  EXPECT_EQ(colour_bar_room({{0, "0"}, {1, "1200"}}), 11);
+  // The bar ends 2.7 lines right of the panel; then the widest label, and the words after 1.75 more.
+  EXPECT_GT(colour_bar_room({{0, "0"}, {1, "1.2×10⁻⁶"}}), 2.7 + text_width("1.2×10⁻⁶") + 1.75 + 0.5);
 }
 
 TEST(Title, LosesTheEndThatSaysLess) {
