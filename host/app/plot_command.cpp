@@ -76,7 +76,7 @@ Command add_plot(CLI::App& program) {
   command->add_option("--radial-range", state->radial_range, "Part of the axis to show")
       ->expected(2)
       ->allow_extra_args(false);
-  command->add_option("--title", state->options.title, "Title (default: the source)");
+  command->add_option("--title", state->options.title, "Title (default: the file and what is drawn)");
   command->add_option("--width", state->options.width, "Pixels")->capture_default_str();
   command->add_option("--height", state->options.height, "Pixels")->capture_default_str();
   command->add_flag("-q,--quiet", state->quiet, "Print nothing but errors");

@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/canvas.hpp>
+#include <annulus/outputs/output_folder.hpp>
 #include <annulus/outputs/utf8.hpp>
 
 #include <fcntl.h>
@@ -91,6 +92,17 @@ double widest_label(const std::vector<Tick>& ticks) {
   return widest;
 }
 
+double y_label_distance(const std::vector<Tick>& ticks) { return widest_label(ticks) + 1.75; }
+
+std::string fitted(const std::string& text, double width, Cut cut) {
+  std::string result = text;
+  for (std::size_t length = text.size(); length > 8 && text_width(result) > width;) {
+    length -= std::max<std::size_t>(1, length / 32);
+    result = cut == Cut::kLeft ? keep_tail(text, length) : keep_head(text, length);
+  }
+  return result;
+}
+
 Canvas::Canvas(const std::filesystem::path& picture, std::uint32_t width, std::uint32_t height)
     : picture_(picture), width_(width), height_(height) {
   static std::mutex one_at_a_time;  // PLplot keeps its state in globals
@@ -109,6 +121,7 @@ Canvas::Canvas(const std::filesystem::path& picture, std::uint32_t width, std::u
   vector_ = ending == ".svg";
   em_ = std::clamp(std::min(width_ / 68, height_ / 42), 9.0, 60.0);
   temporary_ = picture.parent_path() / fmt::format(".{}.part{}{}", picture.stem().string(), getpid(), ending);
+  check_output_folder(picture_);
   check_writable(temporary_, picture_);
 
   lock_ = std::unique_lock(one_at_a_time);
@@ -146,6 +159,8 @@ void Canvas::begin_panel(const Panel& panel) {
   plwind(panel.x_low, panel.x_high, panel.y_low, panel.y_high);
 }
 
+void Canvas::begin_page() { begin_panel({0, width_, 0, height_, 0, width_, 0, height_}); }
+
 void Canvas::fill(std::span<const double> x, std::span<const double> y, Colour colour, double opacity) {
   use(colour, opacity);
   plfill(static_cast<PLINT>(x.size()), x.data(), y.data());
@@ -166,21 +181,21 @@ void Canvas::rectangle(double x_low, double x_high, double y_low, double y_high,
 // Draws outside of the panel, so everything is put into pixels of the whole page first.
 void Canvas::frame() {
   const Panel data = panel_;
-  begin_panel({0, width_, 0, height_, 0, width_, 0, height_});
+  begin_page();
   const std::array<double, 5> x{data.left, data.right, data.right, data.left, data.left};
   const std::array<double, 5> y{data.bottom, data.bottom, data.top, data.top, data.bottom};
-  line(x, y, kInk, 0.06 * em_);
+  line(x, y, kInk, thin_line());
   begin_panel(data);
 }
 
 void Canvas::x_axis(const std::vector<Tick>& ticks, const std::string& label) {
   const Panel data = panel_;
-  begin_panel({0, width_, 0, height_, 0, width_, 0, height_});
+  begin_page();
   for (const Tick& tick : ticks) {
     const double x =
         data.left + (tick.at - data.x_low) / (data.x_high - data.x_low) * (data.right - data.left);
     const double length = (tick.label.empty() ? 0.22 : 0.4) * em_;
-    line(std::array{x, x}, std::array{data.bottom - length, data.bottom}, kInk, 0.06 * em_);
+    line(std::array{x, x}, std::array{data.bottom - length, data.bottom}, kInk, thin_line());
     if (!tick.label.empty()) text(x, data.bottom - 1.25 * em_, tick.label, 0.5, kInk);
   }
   text((data.left + data.right) / 2, data.bottom - 2.95 * em_, label, 0.5, kInk);
@@ -191,42 +206,32 @@ void Canvas::y_axis(const std::vector<Tick>& ticks, const std::string& label, bo
   const Panel data = panel_;
   const double edge = on_the_right ? data.right : data.left;
   const double outward = on_the_right ? 1 : -1;
-  begin_panel({0, width_, 0, height_, 0, width_, 0, height_});
+  begin_page();
   for (const Tick& tick : ticks) {
     const double y =
         data.bottom + (tick.at - data.y_low) / (data.y_high - data.y_low) * (data.top - data.bottom);
     const double length = (tick.label.empty() ? 0.22 : 0.4) * em_;
-    line(std::array{edge, edge + outward * length}, std::array{y, y}, kInk, 0.06 * em_);
+    line(std::array{edge, edge + outward * length}, std::array{y, y}, kInk, thin_line());
     if (tick.label.empty()) continue;
     text(edge + outward * 0.65 * em_, y, tick.label, on_the_right ? 0 : 1, kInk);
   }
   use(kInk);
-  const double x = edge + outward * (widest_label(ticks) + 1.75) * em_;
+  const double x = edge + outward * y_label_distance(ticks) * em_;
   plptex(x, (data.bottom + data.top) / 2, 0, 1, 0.5, escaped(label).c_str());
   begin_panel(data);
 }
 
-void Canvas::title(const std::string& text_of_title) {
+void Canvas::title(const std::string& text_of_title, Cut cut) {
   const Panel data = panel_;
-  begin_panel({0, width_, 0, height_, 0, width_, 0, height_});
-  text((data.left + data.right) / 2, data.top + 1.1 * em_, fitted(text_of_title, data.right - data.left), 0.5,
-       kInk);
+  begin_page();
+  text((data.left + data.right) / 2, data.top + 1.1 * em_,
+       fitted(text_of_title, (data.right - data.left) / em_, cut), 0.5, kInk);
   begin_panel(data);
 }
 
 void Canvas::text(double x, double y, const std::string& words, double justification, Colour colour) {
   use(colour);
   plptex(x, y, 1, 0, justification, escaped(words).c_str());
-}
-
-// The end of a path says more than its beginning.
-std::string Canvas::fitted(const std::string& words, double pixels) const {
-  std::string result = words;
-  for (std::size_t length = words.size(); length > 8 && text_width(result) * em_ > pixels;) {
-    length -= std::max<std::size_t>(1, length / 32);
-    result = keep_tail(words, length);
-  }
-  return result;
 }
 
 void Canvas::finish() {

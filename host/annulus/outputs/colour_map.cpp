@@ -32,6 +32,8 @@ Contrast::Contrast(const StackGrid& grid, PlotScale scale) : scale_(scale) {
         "choose another range or scale");
   }
   if (!(high_ > low_)) high_ = low_ + std::max(1.0, std::abs(low_) * 1e-3);
+  values_below_ = std::ranges::any_of(grid.values, [this](double v) { return v < low_; });
+  values_above_ = std::ranges::any_of(grid.values, [this](double v) { return v > high_; });
 }
 
 double Contrast::position(double value) const {
@@ -48,15 +50,14 @@ int Contrast::level(double value) const {
 }
 
 std::vector<Tick> Contrast::ticks(int wanted) const {
-  std::vector<Tick> ticks;
   if (scale_ == PlotScale::kLog) {
-    ticks = decade_ticks(std::log10(low_), std::log10(high_));
-    for (Tick& tick : ticks) tick.at = std::pow(10.0, tick.at);
+    const double low = std::log10(low_), high = std::log10(high_);
+    std::vector<Tick> ticks = log_ticks(low, high, wanted);
+    for (Tick& tick : ticks) tick.at = std::clamp((tick.at - low) / (high - low), 0.0, 1.0);
+    return ticks;
   }
-  // Between 4 and 4.5 there is no decade, nor twice or five times one: numbers in equal steps say more.
-  const auto labelled = std::ranges::count_if(ticks, [](const Tick& tick) { return !tick.label.empty(); });
-  if (labelled < 2) ticks = linear_ticks(low_, high_, wanted);
-  for (Tick& tick : ticks) tick.at = std::clamp(position(tick.at), 0.0, 1.0);
+  std::vector<Tick> ticks = linear_ticks(low_, high_, wanted);
+  for (Tick& tick : ticks) tick.at = position(tick.at);
   return ticks;
 }
 
@@ -86,19 +87,6 @@ void draw_cells(Canvas& canvas, const StackGrid& grid, const Contrast& contrast,
       begin = end;
     }
   }
-}
-
-void draw_colour_bar(Canvas& canvas, const Panel& panel, const Contrast& contrast) {
-  const double em = canvas.em();
-  const Panel bar{panel.right + 1.4 * em, panel.right + 2.7 * em, panel.bottom, panel.top, 0, 1, 0, 1};
-  canvas.begin_panel(bar);
-  for (int level = 0; level < Contrast::kLevels; ++level) {
-    canvas.rectangle(0, 1, static_cast<double>(level) / Contrast::kLevels,
-                     std::min(1.0, (level + 2.0) / Contrast::kLevels), stack_colour(level));
-  }
-  canvas.frame();
-  const int wanted = ticks_for(bar.top - bar.bottom, 4.5 * em);
-  canvas.y_axis(contrast.ticks(wanted), "Intensity (arb. units)", true);
 }
 
 }  // namespace annulus

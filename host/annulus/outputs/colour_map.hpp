@@ -1,4 +1,4 @@
-// A grid of values drawn as colours, with the bar that explains them.
+// A grid of values drawn as colours.
 #pragma once
 
 #include <annulus/outputs/canvas.hpp>
@@ -20,8 +20,14 @@ class Contrast {
   int level(double value) const;        // 0 to kLevels - 1, or kNoValue for NaN
   std::vector<Tick> ticks(int wanted) const;
 
+  // Whether there are values beyond the ends of the bar, which have the colours of the ends.
+  bool values_below() const { return values_below_; }
+  bool values_above() const { return values_above_; }
+
  private:
   PlotScale scale_;
+  bool values_below_ = false;
+  bool values_above_ = false;
   double low_ = 0;
   double high_ = 1;
 };
@@ -35,9 +41,5 @@ MostCells most_cells(const Canvas& canvas, const Panel& panel);
 
 // Cells without a value are grey, which is none of the colours.
 void draw_cells(Canvas& canvas, const StackGrid& grid, const Contrast& contrast, const Panel& panel);
-
-// To the right of a panel; takes kColourBarRoom lines of text.
-constexpr double kColourBarRoom = 11;
-void draw_colour_bar(Canvas& canvas, const Panel& panel, const Contrast& contrast);
 
 }  // namespace annulus

@@ -4,6 +4,7 @@
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
+#include <annulus/outputs/output_folder.hpp>
 
 #include <fmt/format.h>
 
@@ -26,15 +27,6 @@ constexpr const char* kChoose = "use --overwrite or --append, or another --outpu
 bool has_no_bytes(const fs::path& path) {
   std::error_code error;
   return fs::file_size(path, error) == 0 && !error;
-}
-
-void check_folder(const fs::path& path) {
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) {
-    refuse(path, fmt::format("the folder {} does not exist", folder.string()),
-           "create it, or choose another --output");
-  }
 }
 
 // Why the driver could not open the file, in the words of the system.
@@ -173,7 +165,7 @@ std::uint64_t repair_nexus(const fs::path& path, const std::shared_ptr<WriteFaul
 
 void prepare_nexus(const fs::path& path, const Plan& plan, const RunDescription& run, IfExists if_exists,
                    const std::shared_ptr<WriteFault>& fault) {
-  check_folder(path);
+  check_output_folder(path);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) return create(path, plan, run, false, fault);

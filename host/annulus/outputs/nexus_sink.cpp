@@ -1,4 +1,5 @@
 #include <annulus/outputs/check_frame.hpp>
+#include <annulus/outputs/frame_words.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
@@ -292,9 +293,9 @@ void NexusSink::give_up(const std::string& reason) {
   std::string cure = "make room or choose another disk, then repeat with --append for the remaining frames";
   try {
     const std::uint64_t frames = repair_nexus(path_, std::make_shared<WriteFault>());
-    kept = fmt::format("; {} frames are stored and readable", frames);
+    kept = fmt::format("; {} {} stored and readable", frame_count(frames), frames == 1 ? "is" : "are");
   } catch (const Error& error) {
-    kept = fmt::format("; {} frames were stored before", stored_);
+    kept = fmt::format("; {} had been stored before", frame_count(stored_));
     cure = fmt::format("the file could not be closed properly ({}): h5clear -s makes it readable",
                        error.fault());
   }

@@ -20,7 +20,7 @@ struct PlotOptions {
   std::vector<std::uint64_t> frames;
   std::optional<Range> radial_range;     // in the file's unit
   PlotScale scale = PlotScale::kLinear;  // of the intensity, or of the colours
-  std::string title;                     // empty: the source
+  std::string title;                     // empty: the file and what is drawn
   std::uint32_t width = 1000;            // pixels
   std::uint32_t height = 640;
 };

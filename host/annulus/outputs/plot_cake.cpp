@@ -1,18 +1,20 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/colour_map.hpp>
+#include <annulus/outputs/frame_words.hpp>
 #include <annulus/outputs/plot.hpp>
+#include <annulus/outputs/plot_map.hpp>
+#include <annulus/outputs/plot_parts.hpp>
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 namespace annulus {
 namespace {
 
 struct Cake {
-  std::string name;
+  std::string title;
   std::vector<double> values;
 };
 
@@ -27,8 +29,7 @@ Cake one_cake(const PatternFile& file, std::uint64_t row) {
   }
   const FrameRecord record = file.read_records(row, 1).front();
   if (record.bad) no_cake_to_draw(fmt::format("frame {} is bad: {}", row, record.fault));
-  Cake cake{record.source, std::vector<double>(file.bins())};
-  if (record.frame_in_source > 0) cake.name += fmt::format(", frame {}", record.frame_in_source);
+  Cake cake{frame_name(record), std::vector<double>(file.bins())};
   file.read_intensities(row, 1, cake.values);
   return cake;
 }
@@ -52,7 +53,7 @@ Cake mean_cake(const PatternFile& file) {
   for (std::size_t bin = 0; bin < sums.size(); ++bin) {
     sums[bin] = counts[bin] == 0 ? std::numeric_limits<double>::quiet_NaN() : sums[bin] / counts[bin];
   }
-  return {fmt::format("mean of {} frames", good), std::move(sums)};
+  return {title_of(file.path(), "mean of " + frame_count(good)), std::move(sums)};
 }
 
 Cake chosen_cake(const PatternFile& file, const std::vector<std::uint64_t>& rows) {
@@ -65,13 +66,6 @@ Cake chosen_cake(const PatternFile& file, const std::vector<std::uint64_t>& rows
   return one_cake(file, rows.empty() ? 0 : rows.front());
 }
 
-Range drawn_range(const OutputHeader& header, const PlotOptions& options) {
-  const std::vector<double>& ends = header.edges.empty() ? header.axis : header.edges;
-  Range range = options.radial_range.value_or(Range{ends.front(), ends.back()});
-  if (range.low > range.high) std::swap(range.low, range.high);
-  return range;
-}
-
 }  // namespace
 
 void plot_cake(const PatternFile& file, const PlotOptions& options, const std::filesystem::path& picture) {
@@ -79,7 +73,7 @@ void plot_cake(const PatternFile& file, const PlotOptions& options, const std::f
   const Cake cake = chosen_cake(file, options.frames);
   Canvas canvas(picture, options.width, options.height);
   const double em = canvas.em();
-  Panel panel{0, canvas.width() - kColourBarRoom * em, 4.2 * em, canvas.height() - 2.6 * em, 0, 1, 0, 1};
+  Panel panel = map_panel(canvas);
   const std::vector<double>& azimuths =
       header.azimuth_edges.empty() ? header.azimuth_axis : header.azimuth_edges;
   const auto y_ticks =
@@ -88,23 +82,7 @@ void plot_cake(const PatternFile& file, const PlotOptions& options, const std::f
   const MostCells most = most_cells(canvas, panel);
   const StackGrid grid =
       make_cake_grid(header, cake.values, drawn_range(header, options), most.rows, most.columns);
-  if (grid.columns == 0) {
-    throw Error(ErrorKind::kUsage, "--radial-range", "no bin of the file lies in it",
-                fmt::format("choose within {} to {}", header.axis.front(), header.axis.back()));
-  }
-  const Contrast contrast(grid, options.scale);
-  panel.x_low = grid.x_edges.front();
-  panel.x_high = grid.x_edges.back();
-  panel.y_low = grid.y_edges.front();
-  panel.y_high = grid.y_edges.back();
-  canvas.begin_panel(panel);
-  draw_cells(canvas, grid, contrast, panel);
-  canvas.frame();
-  canvas.x_axis(linear_ticks(panel.x_low, panel.x_high, ticks_for(panel.right - panel.left, 8 * em)),
-                header.axis_label);
-  canvas.y_axis(y_ticks, "Azimuth χ (°)");
-  canvas.title(options.title.empty() ? cake.name : options.title);
-  draw_colour_bar(canvas, panel, contrast);
+  draw_map(canvas, panel, grid, header, options, {y_ticks, "Azimuth χ (°)", cake.title});
   canvas.finish();
 }
 

@@ -1,12 +1,15 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/canvas.hpp>
+#include <annulus/outputs/frame_words.hpp>
 #include <annulus/outputs/plot.hpp>
+#include <annulus/outputs/plot_parts.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace annulus {
 namespace {
@@ -14,9 +17,10 @@ namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr Colour kBlue{31, 119, 180};
 constexpr std::size_t kMostLegendLines = 12;
+constexpr double kLegendLine = 1.5;  // height, in lines of text
 
 struct Curve {
-  std::string name;
+  std::string title;
   std::vector<double> values;
   std::vector<double> errors;  // may be empty
   Colour colour = kBlue;
@@ -24,11 +28,6 @@ struct Curve {
 
 [[noreturn]] void no_pattern_to_draw(const std::string& what) {
   throw Error(ErrorKind::kInput, "the patterns", what, "choose other frames, or another range");
-}
-
-std::string name_of(const FrameRecord& record) {
-  const bool several = record.frame_in_source > 0 || record.source.find("::") != std::string::npos;
-  return several ? fmt::format("{}, frame {}", record.source, record.frame_in_source) : record.source;
 }
 
 // The mean of the good frames, bin by bin over those that have a value there.
@@ -57,7 +56,7 @@ Curve mean_of(const StoredPatterns& patterns) {
     mean.values[bin] /= count;
     if (!mean.errors.empty()) mean.errors[bin] = std::sqrt(variance[bin]) / count;
   }
-  mean.name = fmt::format("mean of {} frames", good);
+  mean.title = title_of(patterns.file, "mean of " + frame_count(good));
   return mean;
 }
 
@@ -75,7 +74,7 @@ std::vector<Curve> curves_of(const StoredPatterns& patterns, const std::vector<s
     const FrameRecord& record = patterns.frames[frame];
     if (record.bad) no_pattern_to_draw(fmt::format("frame {} is bad: {}", row, record.fault));
     Curve curve;
-    curve.name = name_of(record);
+    curve.title = frame_name(record);
     curve.values.assign(patterns.intensity(frame).begin(), patterns.intensity(frame).end());
     if (!patterns.errors.empty())
       curve.errors.assign(patterns.error(frame).begin(), patterns.error(frame).end());
@@ -93,18 +92,6 @@ double scaled(double value, PlotScale scale) {
   if (scale == PlotScale::kLinear) return value;
   if (scale == PlotScale::kSqrt) return value < 0 ? kNothing : std::sqrt(value);
   return value > 0 ? std::log10(value) : kNothing;
-}
-
-Range drawn_range(const std::vector<double>& axis, const std::vector<double>& edges,
-                  const PlotOptions& options) {
-  Range range{edges.empty() ? axis.front() : edges.front(), edges.empty() ? axis.back() : edges.back()};
-  if (options.radial_range) range = *options.radial_range;
-  if (range.low > range.high) std::swap(range.low, range.high);
-  if (!std::isfinite(range.low) || !std::isfinite(range.high) || range.low == range.high) {
-    throw Error(ErrorKind::kUsage, "--radial-range",
-                fmt::format("{} to {} is no range", range.low, range.high));
-  }
-  return range;
 }
 
 // From the lowest to the highest value with a margin; down to zero where that costs little.
@@ -179,33 +166,38 @@ void draw_line(Canvas& canvas, const Curve& curve, const std::vector<double>& ax
   });
 }
 
+// The lines that the legend names: all or, if those are too many, the first and the last.
+std::vector<std::size_t> legend_lines(std::size_t curves, double height) {
+  const std::size_t most = std::min(kMostLegendLines, static_cast<std::size_t>(height / kLegendLine));
+  if (curves > most) return {0, curves - 1};
+  std::vector<std::size_t> all(curves);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 void draw_legend(Canvas& canvas, const Panel& panel, const std::vector<Curve>& curves,
                  const std::vector<std::uint64_t>& rows) {
-  if (curves.size() < 2 || curves.size() > kMostLegendLines) return;
-  canvas.begin_panel({0, canvas.width(), 0, canvas.height(), 0, canvas.width(), 0, canvas.height()});
+  if (curves.size() < 2) return;
+  canvas.begin_page();
   const double em = canvas.em();
   double widest = 0;
   for (const std::uint64_t row : rows) widest = std::max(widest, text_width(fmt::format("frame {}", row)));
-  for (std::size_t i = 0; i < curves.size(); ++i) {
-    const double y = panel.top - (1.2 + 1.5 * static_cast<double>(i)) * em;
+  double y = panel.top - 1.2 * em;
+  for (const std::size_t i : legend_lines(curves.size(), (panel.top - panel.bottom) / em)) {
     const double x = panel.right - (widest + 2.6) * em;
     canvas.line(std::array{x, x + 1.6 * em}, std::array{y, y}, curves[i].colour, 2.5);
     canvas.text(x + 2.1 * em, y, fmt::format("frame {}", rows[i]), 0, kInk);
+    y -= kLegendLine * em;
   }
   canvas.begin_panel(panel);
 }
 
 std::vector<Tick> value_ticks(Range y, PlotScale scale, int wanted) {
   if (scale == PlotScale::kLinear) return linear_ticks(y.low, y.high, wanted);
-  if (scale == PlotScale::kLog) return decade_ticks(y.low, y.high);
+  if (scale == PlotScale::kLog) return log_ticks(y.low, y.high, wanted);
   std::vector<Tick> ticks = linear_ticks(y.low * y.low, y.high * y.high, wanted);
   for (Tick& tick : ticks) tick.at = std::sqrt(tick.at);
   return ticks;
-}
-
-std::string title_of(const PlotOptions& options, const std::vector<Curve>& curves) {
-  if (!options.title.empty()) return options.title;
-  return curves.size() == 1 ? curves[0].name : fmt::format("{} frames", curves.size());
 }
 
 }  // namespace
@@ -214,7 +206,7 @@ void plot_pattern(const StoredPatterns& patterns, const PlotOptions& options,
                   const std::filesystem::path& picture) {
   const OutputHeader& header = patterns.header;
   const std::vector<Curve> curves = curves_of(patterns, options.frames);
-  const Range x = drawn_range(header.axis, header.edges, options);
+  const Range x = drawn_range(header, options);
   const Range y = value_range(curves, header.axis, x, options.scale);
 
   Canvas canvas(picture, options.width, options.height);
@@ -233,7 +225,8 @@ void plot_pattern(const StoredPatterns& patterns, const PlotOptions& options,
   canvas.frame();
   canvas.x_axis(x_ticks, header.axis_label);
   canvas.y_axis(y_ticks, "Intensity (arb. units)");
-  canvas.title(title_of(options, curves));
+  draw_title(canvas, options,
+             curves.size() == 1 ? curves[0].title : title_of(patterns.file, frame_count(curves.size())));
   canvas.finish();
 }
 

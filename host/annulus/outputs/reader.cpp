@@ -1,4 +1,5 @@
 #include <annulus/geometry/unit.hpp>
+#include <annulus/outputs/frame_words.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/row_dataset.hpp>
@@ -161,9 +162,10 @@ void PatternFile::read_header() {
 
 void PatternFile::check_range(std::uint64_t first, std::uint64_t count) const {
   if (first <= frames_ && count <= frames_ - first) return;
-  refuse_to_read(path_,
-                 fmt::format("has {} frames, so frame {} cannot be read", frames_, std::max(first, frames_)),
-                 frames_ == 0 ? "" : fmt::format("choose frames from 0 to {}", frames_ - 1));
+  refuse_to_read(
+      path_,
+      fmt::format("has {}, so frame {} cannot be read", frame_count(frames_), std::max(first, frames_)),
+      frames_ == 0 ? "" : fmt::format("choose frames from 0 to {}", frames_ - 1));
 }
 
 void PatternFile::check_read(ReadRows result, const char* path) const {
@@ -246,6 +248,7 @@ StoredPatterns PatternFile::read(std::uint64_t first, std::uint64_t count) const
                    "select fewer frames");
   }
   StoredPatterns patterns;
+  patterns.file = path_;
   patterns.header = header_;
   patterns.first = first;
   patterns.frames = read_records(first, count);

@@ -47,6 +47,7 @@ struct FrameRecord {
 
 // The patterns of consecutive frames of a file.
 struct StoredPatterns {
+  std::filesystem::path file;
   OutputHeader header;
   std::uint64_t first = 0;  // row of the first of them in the file
   std::vector<FrameRecord> frames;
@@ -70,6 +71,7 @@ class PatternFile {
   explicit PatternFile(const std::filesystem::path& path);
   ~PatternFile();
 
+  const std::filesystem::path& path() const { return path_; }
   const OutputHeader& header() const { return header_; }
   std::uint64_t frames() const { return frames_; }
   std::size_t bins() const { return header_.bins(); }

@@ -34,6 +34,10 @@ std::string decade_label(int power) {
   return "10" + superscript(power);
 }
 
+std::ptrdiff_t labels_in(const std::vector<Tick>& ticks) {
+  return std::ranges::count_if(ticks, [](const Tick& tick) { return !tick.label.empty(); });
+}
+
 }  // namespace
 
 std::vector<Tick> linear_ticks(double low, double high, int wanted) {
@@ -89,7 +93,7 @@ std::vector<Tick> decade_ticks(double low, double high) {
   std::vector<Tick> ticks;
   if (!(high > low) || high - low > 700) return ticks;
   const int step = std::max(1, static_cast<int>(std::ceil((high - low) / 8)));
-  const bool few = high - low < 2;  // decades alone would give too few labels
+  const bool few = std::floor(high + 1e-9) - std::ceil(low - 1e-9) < 2;
   for (int power = static_cast<int>(std::floor(low)); power <= std::ceil(high); ++power) {
     for (int factor = 1; factor < 10; ++factor) {
       const double at = power + std::log10(factor);
@@ -103,6 +107,17 @@ std::vector<Tick> decade_ticks(double low, double high) {
     }
   }
   return ticks;
+}
+
+// Fewer than three of 1, 2, 5, 10, 20... are on less than a decade only. There equal steps do not crowd: the
+// uppermost two labels are still about a fifth of (high - low) / wanted apart.
+std::vector<Tick> log_ticks(double low, double high, int wanted) {
+  std::vector<Tick> decades = decade_ticks(low, high);
+  if (labels_in(decades) >= 3) return decades;
+  std::vector<Tick> steps = linear_ticks(std::pow(10.0, low), std::pow(10.0, high), wanted + 1);
+  if (labels_in(steps) <= labels_in(decades)) return decades;
+  for (Tick& tick : steps) tick.at = std::log10(tick.at);
+  return steps;
 }
 
 }  // namespace annulus

@@ -2,6 +2,7 @@
 
 #include <annulus/outputs/check_frame.hpp>
 #include <annulus/outputs/nexus_create.hpp>
+#include <annulus/outputs/output_folder.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/text_file.hpp>
 #include <annulus/outputs/utf8.hpp>
@@ -113,11 +114,7 @@ class XySink : public Sink {
   }
 
   void check_file() const {
-    const fs::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
-    if (!fs::is_directory(folder)) {
-      refuse_text(path_, fmt::format("the folder {} does not exist", folder.string()),
-                  "create it, or choose another --output");
-    }
+    check_output_folder(path_);
     if (fs::is_directory(path_)) refuse_text(path_, "is a folder", "name a file with --output");
     if (!fs::exists(path_)) return;
     if (if_exists_ == IfExists::kRefuse)

@@ -224,6 +224,8 @@ TEST(CakePlot, RefusesWhatItCannotDraw) {
   EXPECT_THAT(draw([](auto& o) { o.frames = {8}; }), HasSubstr("there is no frame 8"));
   EXPECT_THAT(draw([](auto& o) { o.frames = {5}; }, ErrorKind::kInput), HasSubstr("frame 5 is bad"));
   EXPECT_THAT(draw([](auto& o) { o.radial_range = Range{1000, 2000}; }), HasSubstr("no bin of the file"));
+  EXPECT_THAT(draw([](auto& o) { o.radial_range = Range{5, 2}; }), HasSubstr("5 to 2 is no range"));
+  EXPECT_THAT(draw([](auto& o) { o.radial_range = Range{2, std::nan("")}; }), HasSubstr("no range"));
 }
 
 TEST(CakeGrid, CellsAreMeansOfTheirBinsAndEmptyOnesStayEmpty) {

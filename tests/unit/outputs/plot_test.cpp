@@ -1,10 +1,11 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/canvas.hpp>
-#include <annulus/outputs/colour_map.hpp>
+#include <annulus/outputs/colour_bar.hpp>
 #include <annulus/outputs/plot.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/stack_grid.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <set>
@@ -64,12 +65,40 @@ TEST(Ticks, AreRoundNumbersWithOnlyTheDigitsTheyNeed) {
   EXPECT_THAT(labels_of(decade_ticks(1.2, 2.1)), ElementsAre("20", "50", "100"));
 }
 
+TEST(Ticks, AnAxisOfLogarithmsHasThreeLabelsAndTheyDoNotTouch) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(labels_of(log_ticks(std::log10(17.5), std::log10(25.4), 6)),
+              ElementsAre("18", "19", "20", "21", "22", "23", "24", "25"));
+  EXPECT_THAT(labels_of(log_ticks(std::log10(3), std::log10(900), 6)),
+              ElementsAre("5", "10", "20", "50", "100", "200", "500"));
+  EXPECT_THAT(labels_of(log_ticks(0, 3, 6)), ElementsAre("1", "10", "100", "1000"));
+  for (int wanted = 5; wanted < 30; ++wanted) {
+    for (double low = -3; low < 4; low += 0.17) {
+      for (const double decades : {0.02, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97, 1.0, 1.2, 1.7, 2.2, 2.9}) {
+        std::vector<double> places;
+        for (const Tick& tick : log_ticks(low, low + decades, wanted)) {
+          if (tick.label.empty()) continue;
+          places.push_back(tick.at);
+          EXPECT_GE(tick.at, low - 1e-6);
+          EXPECT_LE(tick.at, low + decades + 1e-6);
+        }
+        EXPECT_GE(places.size(), 3u) << low << ", " << decades << ", " << wanted;
+        // Axes have 4.5 lines of text or more for every label they want; a label is less than a line high.
+        for (std::size_t i = 1; i < places.size() && decades < 1; ++i) {
+          EXPECT_GT((places[i] - places[i - 1]) / decades * wanted * 4.5, 1)
+              << low << ", " << decades << ", " << wanted;
+        }
+      }
+    }
+  }
+}
+
 TEST(Ticks, AColourBarHasNumbersHoweverNarrowItsRange) {
   for (const double high : {1000.0, 30.0, 9.0, 4.4, 4.2, 4.01}) {
     StackGrid grid;
     for (int i = 0; i <= 1000; ++i) grid.values.push_back(4 + (high - 4) * i / 1000);
-    const auto ticks = Contrast(grid, PlotScale::kLog).ticks(4);
-    EXPECT_GE(labels_of(ticks).size(), 2u) << "from 4 to " << high;
+    const auto ticks = Contrast(grid, PlotScale::kLog).ticks(5);
+    EXPECT_GE(labels_of(ticks).size(), 3u) << "from 4 to " << high;
     // The bar leaves out the lowest hundredth of the values and the highest two-hundredth.
     const double first = 4 + (high - 4) * 0.01, last = 4 + (high - 4) * 0.995;
     for (const Tick& tick : ticks) {
@@ -96,6 +125,70 @@ TEST(StackColour, GrowsBrighterWithTheLevel) {
     EXPECT_GE(brightness, before - 0.5) << level;
     before = brightness;
   }
+}
+
+StackGrid grid_of(std::vector<double> values) {
+  StackGrid grid;
+  grid.values = std::move(values);
+  return grid;
+}
+
+TEST(Contrast, KnowsWhetherThereAreValuesBeyondItsEnds) {
+  std::vector<double> values(1000, 5);
+  for (std::size_t i = 0; i < 100; ++i) {  // more than the shares that are cut
+    values[i] = 1;
+    values[999 - i] = 9;
+  }
+  const auto beyond = [&](double value, PlotScale scale) {
+    std::vector<double> changed = values;
+    changed[500] = value;
+    const Contrast contrast(grid_of(changed), scale);
+    return std::pair(contrast.values_below(), contrast.values_above());
+  };
+  for (const PlotScale scale : {PlotScale::kLinear, PlotScale::kSqrt, PlotScale::kLog}) {
+    EXPECT_EQ(beyond(5, scale), std::pair(false, false));
+    EXPECT_EQ(beyond(std::nan(""), scale), std::pair(false, false));
+    EXPECT_EQ(beyond(-1, scale), std::pair(true, false));
+    EXPECT_EQ(beyond(9.1, scale), std::pair(false, true));
+  }
+}
+
+TEST(ColourBar, IsAsHighAsThePanelAndPointedWhereThereAreValuesBeyond) {
+  const Panel panel{50, 500, 40, 400, 0, 1, 0, 1};
+  const auto bar_of = [&](double lowest, double highest) {
+    std::vector<double> values(1000, 5);
+    std::fill_n(values.begin(), 100, 1);
+    values.front() = lowest;
+    values.back() = highest;
+    return ColourBar(panel, Contrast(grid_of(values), PlotScale::kLinear), 10);
+  };
+  for (const bool below : {false, true}) {
+    for (const bool above : {false, true}) {
+      const ColourBar bar = bar_of(below ? 0 : 1, above ? 6 : 5);
+      EXPECT_EQ(bar.low_tip, 40);
+      EXPECT_EQ(bar.high_tip, 400);
+      EXPECT_EQ(bar.colours.bottom, below ? 50 : 40);
+      EXPECT_EQ(bar.colours.top, above ? 390 : 400);
+    }
+  }
+}
+
+TEST(ColourBar, TakesMoreRoomOnlyForWideLabels) {
+  EXPECT_EQ(colour_bar_room({{0, "0"}, {1, "1200"}}), 11);
+  // The bar ends 2.7 lines right of the panel; then the widest label, and the words after 1.75 more.
+  EXPECT_GT(colour_bar_room({{0, "0"}, {1, "1.2×10⁻⁶"}}), 2.7 + text_width("1.2×10⁻⁶") + 1.75 + 0.5);
+}
+
+TEST(Title, LosesTheEndThatSaysLess) {
+  EXPECT_EQ(fitted("a short one", 20, Cut::kLeft), "a short one");
+  const std::string path = "/data/2024/a_visit/a_sample/scan_00001.cbf";
+  const std::string tail = fitted(path, 20, Cut::kLeft), head = fitted(path, 20, Cut::kRight);
+  EXPECT_THAT(tail, ::testing::StartsWith("..."));
+  EXPECT_THAT(tail, ::testing::EndsWith("scan_00001.cbf"));
+  EXPECT_THAT(head, ::testing::StartsWith("/data/2024/"));
+  EXPECT_THAT(head, ::testing::EndsWith("..."));
+  EXPECT_LE(text_width(tail), 20);
+  EXPECT_LE(text_width(head), 20);
 }
 
 TEST(StackGrid, EachCellIsTheMeanOfItsShare) {
@@ -181,7 +274,7 @@ TEST(Plot, SaysWhyThereIsNoPicture) {
     return message_of(kind, [&] { plot_pattern(patterns, options, folder / name); });
   };
   EXPECT_THAT(draw(ErrorKind::kUsage, "p.gif"), HasSubstr(".png or .svg"));
-  EXPECT_THAT(draw(ErrorKind::kOutput, "no/p.png"), HasSubstr("No such file or directory"));
+  EXPECT_THAT(draw(ErrorKind::kOutput, "no/p.png"), HasSubstr("no does not exist (create it"));
   options.frames = {20};
   EXPECT_THAT(draw(ErrorKind::kUsage, "p.png"), HasSubstr("there is no frame 20"));
   options.frames = {5};
@@ -191,12 +284,26 @@ TEST(Plot, SaysWhyThereIsNoPicture) {
   EXPECT_THAT(draw(ErrorKind::kInput, "p.png"), HasSubstr("no bin in the range"));
   EXPECT_THAT(message_of(ErrorKind::kUsage, [&] { plot_stack(file, options, folder / "s.png"); }),
               HasSubstr("no bin"));
-  options.radial_range = Range{5, 5};
-  EXPECT_THAT(draw(ErrorKind::kUsage, "p.png"), HasSubstr("no range"));
   options = {};
   options.width = 3;
   EXPECT_THAT(draw(ErrorKind::kUsage, "p.png"), HasSubstr("3 x 640"));
   EXPECT_FALSE(std::filesystem::exists(folder / "p.png"));
+}
+
+TEST(Plot, ARangeGoesFromALowerToAHigherNumber) {
+  const Folder folder;
+  const PatternFile file(write_sample(folder, 0, 20));
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const Range range : {Range{5, 2}, Range{5, 5}, Range{std::nan(""), 5}, Range{2, infinite}}) {
+    PlotOptions options;
+    options.radial_range = range;
+    const std::string fault = fmt::format("{} to {} is no range", range.low, range.high);
+    EXPECT_THAT(
+        message_of(ErrorKind::kUsage, [&] { plot_pattern(file.read(0, 20), options, folder / "p.png"); }),
+        HasSubstr(fault));
+    EXPECT_THAT(message_of(ErrorKind::kUsage, [&] { plot_stack(file, options, folder / "s.png"); }),
+                HasSubstr(fault));
+  }
 }
 
 TEST(Plot, AScanOfBadFramesIsAnError) {

@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/describe.hpp>
+#include <annulus/outputs/frame_words.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
 
@@ -59,6 +60,24 @@ TEST(Reader, ReadsAPartOfTheFrames) {
   EXPECT_THAT(message_of(ErrorKind::kInput, [&] { file.read(19, 2); }), HasSubstr("has 20 frames"));
   EXPECT_THAT(message_of(ErrorKind::kInput, [&] { file.read(1, ~std::uint64_t{0}); }),
               HasSubstr("has 20 frames"));
+}
+
+TEST(Reader, SpeaksOfOneFrameInTheSingular) {
+  EXPECT_EQ(frame_count(0), "0 frames");
+  EXPECT_EQ(frame_count(1), "1 frame");
+  EXPECT_EQ(frame_count(20), "20 frames");
+}
+
+TEST(Reader, NamesAFrameByItsSourceAndItsNumberThereIfTheSourceCanHoldSeveral) {
+  const auto name = [](const std::string& source, std::uint64_t frame) {
+    FrameRecord record;
+    record.source = source;
+    record.frame_in_source = frame;
+    return frame_name(record);
+  };
+  EXPECT_EQ(name("scan_00001.cbf", 0), "scan_00001.cbf");
+  EXPECT_EQ(name("scan.h5::/entry/data/data", 0), "scan.h5::/entry/data/data, frame 0");
+  EXPECT_EQ(name("pages.tif", 3), "pages.tif, frame 3");
 }
 
 TEST(Reader, DescribesTheFile) {
