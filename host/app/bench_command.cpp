@@ -1,10 +1,13 @@
 #include <annulus/bench/candidates.hpp>
+#include <annulus/core/atomic_file.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fstream>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "bench_text.hpp"
 #include "comma_list.hpp"
@@ -25,15 +28,17 @@ struct BenchCommand {
   bool quiet = false;
 };
 
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw Error(ErrorKind::kOutput, path, "cannot be written", "choose another name or disk");
-}
-
 int bench(const BenchCommand& command) {
-  if (!command.output.empty()) write_text(command.output, "");  // now, not after minutes of measuring
+  // Now, not after minutes of measuring; what is there stays until there is something to replace it.
+  std::optional<AtomicFile> output;
+  if (!command.output.empty()) {
+    for (const std::string& input : command.options.config.inputs) {
+      std::error_code ignored;
+      if (std::filesystem::equivalent(input, command.output, ignored))
+        throw Error(ErrorKind::kOutput, command.output, "--output names an input", "choose another name");
+    }
+    output.emplace(command.output);
+  }
   BenchMonitor monitor;
   monitor.stop_requested = &catch_interrupts();
   monitor.begin = [&](const std::string& name, std::size_t candidates) {
@@ -42,7 +47,10 @@ int bench(const BenchCommand& command) {
   };
   const BenchReport report = run_bench(command.options, monitor);
   const std::string json = as_text(to_json(report)) + "\n";
-  if (!command.output.empty()) write_text(command.output, json);
+  if (output) {
+    output->write(std::as_bytes(std::span(json)));
+    output->commit();
+  }
   fmt::print("{}", command.json ? json : to_text(report));
   return kSuccess;
 }

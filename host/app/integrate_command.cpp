@@ -105,6 +105,15 @@ std::uint64_t guess_frames(const std::vector<std::string>& urls, const OpenOptio
   }
 }
 
+ScanPlan plan_unless_interrupted(const IntegrateConfig& config, const std::atomic<bool>& interrupted) {
+  try {
+    return make_scan_plan(config, &interrupted);
+  } catch (const Error&) {
+    if (interrupted) throw Error(ErrorKind::kInterrupted, "integrate", "interrupted before the first frame");
+    throw;
+  }
+}
+
 int integrate(IntegrateCommand& command) {
   IntegrateConfig& config = command.config;
   if (command.dump_config) {
@@ -112,10 +121,13 @@ int integrate(IntegrateCommand& command) {
     return kSuccess;
   }
   const auto start = Clock::now();
-  const ScanPlan scan = make_scan_plan(config);
+  const auto& interrupted = catch_interrupts();
+  const ScanPlan scan = plan_unless_interrupted(config, interrupted);
   const std::vector<std::string>& urls = scan.urls;
   const std::shared_ptr<const Plan>& plan = scan.plan;
-  if (!scan.note.empty() && !command.quiet) fmt::print(stderr, "annulus: {}\n", scan.note);
+  for (const std::string& note : scan.notes) {
+    if (!command.quiet) fmt::print(stderr, "annulus: {}\n", note);
+  }
   keep_memory_warm(*plan);
   RunReport report;
   report.plan_loaded = scan.plan_loaded;
@@ -136,7 +148,6 @@ int integrate(IntegrateCommand& command) {
     protect_inputs(config, urls, config.save_matrix, "--save-matrix");
     write_matrix(config.save_matrix, *plan, config.overwrite);
   }
-  const auto& interrupted = catch_interrupts();
   const auto sink = open_sink(config, report.output, plan, describe_run(config, scan, expected_frames),
                               expected_frames == 1);
   ReductionSettings settings;
@@ -165,15 +176,17 @@ int integrate(IntegrateCommand& command) {
   } else if (!command.quiet && !failed) {
     fmt::print("{}", to_text(report));
   }
+  // An output without a single frame would only be in the way of the next try.
+  std::error_code ignored;
+  const bool nothing = summary.frames == 0 && !config.append && (failed || summary.interrupted);
+  if (nothing) fs::remove(report.output, ignored);
   if (failed) {
-    // An output without a single frame would only be in the way of the next try.
-    std::error_code ignored;
-    if (summary.frames == 0 && !config.append) fs::remove(report.output, ignored);
     if (summary.frames > 0) {
       fmt::print(stderr, "annulus: {} frames are in {}\n", summary.frames, report.output.string());
     }
     throw *summary.first_fault;
   }
+  if (nothing) throw Error(ErrorKind::kInterrupted, "integrate", "interrupted before the first frame");
   if (summary.interrupted) {
     throw Error(ErrorKind::kInterrupted, "integrate",
                 fmt::format("interrupted; {} frames are in {}", summary.frames, report.output.string()));

@@ -58,6 +58,9 @@ Command add_plot(CLI::App& program) {
   const auto state = std::make_shared<PlotCommand>();
   static const std::map<std::string, PlotScale> kScales = {
       {"linear", PlotScale::kLinear}, {"sqrt", PlotScale::kSqrt}, {"log", PlotScale::kLog}};
+  const auto is_scale = [](const std::string& name) {
+    return kScales.contains(name) ? "" : fmt::format("'{}' is not one of linear, sqrt, log", name);
+  };
   command->add_option("input", state->input, "NeXus file that 'annulus integrate' wrote")->required();
   command->add_option("-o,--output", state->picture,
                       "Picture, .png or .svg (default: named after the input)");
@@ -70,8 +73,11 @@ Command add_plot(CLI::App& program) {
                                          : std::string();
           },
           ""));
-  command->add_option("--scale", state->options.scale, "linear, sqrt or log")
-      ->transform(CLI::CheckedTransformer(kScales).description(""))
+  command
+      ->add_option_function<std::string>(
+          "--scale", [state](const std::string& name) { state->options.scale = kScales.at(name); },
+          "linear, sqrt or log")
+      ->check(is_scale)
       ->default_str("linear");
   command->add_option("--radial-range", state->radial_range, "Part of the axis to show")
       ->expected(2)

@@ -224,6 +224,28 @@ def test_a_missing_data_file_is_named(integrate, copy):
     assert "frames are there" not in done.stderr
 
 
+def test_a_bad_frame_ends_a_scan_that_is_followed_at_once(integrate, copy):
+    (copy / "scan_data_000003.h5").unlink()
+    damage_chunk(copy / "scan_data_000002.h5", 1, lambda chunk: chunk[:12] + b"\x7f\xff\xff\xff" + chunk[16:])
+    start = time.monotonic()
+    done = integrate("--follow", "--follow-timeout", 120, "-o", copy / "a.nxs", copy / "scan_master.h5")
+    assert done.returncode == INPUT and "frame 4" in done.stderr, done.stderr
+    assert time.monotonic() - start < 60
+    assert stored(copy / "a.nxs") == 4
+
+
+def test_waiting_for_a_scan_can_be_interrupted(copy, no_plugins):
+    for path in copy.glob("scan_data_*.h5"):
+        path.unlink()
+    process = subprocess.Popen([os.environ["ANNULUS"], "integrate", "-n", "300", "--follow", "--follow-timeout", "600", "-o",
+                                copy / "a.nxs", copy / "scan_master.h5"], env=no_plugins, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED and "interrupted before the first frame" in errors, errors
+    assert not (copy / "a.nxs").exists()
+
+
 def test_a_detector_that_turns_during_the_scan_needs_a_poni_file(integrate, copy):
     with h5py.File(copy / "scan_master.h5", "a") as file:
         file[f"{DETECTOR}/goniometer/two_theta"] = numpy.array([0, 0, 0, 5, 5, 5, 10.0])

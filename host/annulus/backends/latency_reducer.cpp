@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace annulus {
 namespace {
@@ -19,14 +21,15 @@ class LatencyReducer final : public BatchReducer {
     for (unsigned i = 0; i < std::max(1u, threads); ++i) {
       sums_.push_back(std::make_unique<LaneSums>(*plan_->plan, plan_->banded, single_lane_kernels(set_)));
     }
-    for (unsigned i = 1; i < sums_.size(); ++i) helpers_.emplace_back([this, i] { help(*sums_[i]); });
+    try {
+      for (unsigned i = 1; i < sums_.size(); ++i) helpers_.emplace_back([this, i] { help(*sums_[i]); });
+    } catch (...) {
+      stop();  // or those that did start would wait for ever, and we for them
+      throw;
+    }
   }
 
-  ~LatencyReducer() override {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
-  }
+  ~LatencyReducer() override { stop(); }
 
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override {
     std::vector<FrameResult> results;
@@ -43,11 +46,14 @@ class LatencyReducer final : public BatchReducer {
     const std::uint32_t one = one_count(frame);
     for (const auto& sums : sums_) sums->start({&one, 1});
     decoded_ = next_ = 0;
-    call_helpers();
     BandDecoder decoder(frame, set_);
-    const bool decoded = decode(decoder);
-    if (decoded) add_bands(*sums_[0]);
-    wait_for_helpers();
+    bool decoded = false;
+    {
+      const Helpers helpers(*this);
+      decoded = decode(decoder);
+      if (decoded) add_bands(*sums_[0]);
+    }
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     if (!decoded || !decoder.finish()) {
       result.fault = decoder.fault();
       return result;
@@ -62,12 +68,7 @@ class LatencyReducer final : public BatchReducer {
     for (std::size_t band = 0; band < bands; ++band) {
       const std::size_t length =
           std::min<std::size_t>(kBandPixels, plan_->plan->pixels() - band * kBandPixels);
-      if (!decoder.next(std::span(values_).subspan(band * kBandStride, length))) {
-        next_ = bands;  // what is left is nobody's work
-        decoded_ = bands;
-        decoded_.notify_all();
-        return false;
-      }
+      if (!decoder.next(std::span(values_).subspan(band * kBandStride, length))) return false;
       decoded_ = band + 1;
       decoded_.notify_all();
     }
@@ -91,23 +92,48 @@ class LatencyReducer final : public BatchReducer {
         if (stopping_) return;
         done = frame_;
       }
-      add_bands(sums);
+      std::exception_ptr failure;
+      try {
+        add_bands(sums);
+      } catch (...) {
+        failure = std::current_exception();
+      }
       const std::lock_guard lock(mutex_);
+      if (failure) failure_ = failure;
       --helping_;
       changed_.notify_all();
     }
   }
 
-  void call_helpers() {
-    const std::lock_guard lock(mutex_);
-    ++frame_;
-    helping_ = helpers_.size();
-    changed_.notify_all();
-  }
+  // At work on one frame. However that ends, none of them waits for bands that never come, and none is left
+  // behind.
+  class Helpers {
+   public:
+    explicit Helpers(LatencyReducer& reducer) : reducer_(reducer) {
+      const std::lock_guard lock(reducer_.mutex_);
+      ++reducer_.frame_;
+      reducer_.helping_ = reducer_.helpers_.size();
+      reducer_.changed_.notify_all();
+    }
+    ~Helpers() {
+      const std::size_t bands = reducer_.plan_->banded.band_count();
+      reducer_.next_ = bands;  // what is left is nobody's work
+      reducer_.decoded_ = bands;
+      reducer_.decoded_.notify_all();
+      std::unique_lock lock(reducer_.mutex_);
+      reducer_.changed_.wait(lock, [this] { return reducer_.helping_ == 0; });
+    }
+    Helpers(const Helpers&) = delete;
+    Helpers& operator=(const Helpers&) = delete;
 
-  void wait_for_helpers() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return helping_ == 0; });
+   private:
+    LatencyReducer& reducer_;
+  };
+
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
   }
 
   const std::shared_ptr<const CpuPlan> plan_;
@@ -121,6 +147,7 @@ class LatencyReducer final : public BatchReducer {
   std::condition_variable changed_;
   std::uint64_t frame_ = 0;  // counts frames, so that each is helped with once
   std::size_t helping_ = 0;
+  std::exception_ptr failure_;  // of a helper
   bool stopping_ = false;
   std::vector<std::jthread> helpers_;  // last: they use all of the above
 };

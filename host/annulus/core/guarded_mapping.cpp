@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <span>
 
 namespace annulus {
 namespace {
@@ -69,9 +72,16 @@ void install_handler() {
   });
 }
 
+// A mapping keeps its file open, and others need descriptors too.
+std::size_t most_mappings() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return places.size() / 2;
+  return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur / 2, places.size()));
+}
+
 Place* take_place(void* address, std::size_t size) {
   const std::lock_guard lock(taking_places);
-  for (Place& place : places) {
+  for (Place& place : std::span(places).first(most_mappings())) {
     if (place.end != 0) continue;
     place.cut = false;
     place.begin = reinterpret_cast<std::uintptr_t>(address);

@@ -85,7 +85,7 @@ class TicketQueue {
 class Writer {
  public:
   Writer(const Plan& plan, bool keep_going, Backend& backend, TicketQueue& tickets, Sink& sink,
-         std::function<void(std::uint64_t bytes)> on_released,
+         std::function<void(std::uint64_t bytes)> on_released, std::function<void()> on_stopped,
          std::function<void(const ReductionSummary&)> on_written)
       : plan_(plan),
         keep_going_(keep_going),
@@ -93,6 +93,7 @@ class Writer {
         tickets_(tickets),
         sink_(sink),
         on_released_(std::move(on_released)),
+        on_stopped_(std::move(on_stopped)),
         on_written_(std::move(on_written)) {}
 
   // Until the queue of tickets is closed and empty. After a failure goes on taking results, so that the
@@ -175,10 +176,7 @@ class Writer {
     }
     if (ticket.fault) {
       if (!summary_.first_fault) summary_.first_fault = ticket.fault;
-      if (!keep_going_) {
-        stopped_ = true;
-        return;
-      }
+      if (!keep_going_) return stop();
       reduced.fault = ticket.fault->fault();
       ++summary_.bad;
     } else {
@@ -212,7 +210,12 @@ class Writer {
 
   void fail() {
     if (!failure_) failure_ = std::current_exception();
+    stop();
+  }
+
+  void stop() {
     stopped_ = true;
+    on_stopped_();
   }
 
   const Plan& plan_;
@@ -221,6 +224,7 @@ class Writer {
   TicketQueue& tickets_;
   Sink& sink_;
   std::function<void(std::uint64_t bytes)> on_released_;
+  std::function<void()> on_stopped_;
   std::function<void(const ReductionSummary&)> on_written_;
   std::deque<FrameResult> results_;
   std::vector<ReducedFrame> waiting_;
@@ -251,11 +255,12 @@ std::size_t choose_ahead(const Backend& backend) { return backend.capacity() * b
 
 }  // namespace
 
-ProbedSource probe_source(const std::vector<std::string>& urls, const OpenOptions& open) {
+ProbedSource probe_source(const std::vector<std::string>& urls, const OpenOptions& open,
+                          const std::atomic<bool>* stop_requested) {
   std::optional<Error> first_fault;
   for (const std::string& url : urls) {
     try {
-      auto source = open_when_there(url, open);
+      auto source = open_when_there(url, open, [=] { return stop_requested != nullptr && *stop_requested; });
       if (source->info().frames > 0 || open.follow) return {url, std::move(source)};
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kUsage) throw;
@@ -289,6 +294,7 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
   TicketQueue tickets;
   Writer writer(
       *plan, settings.keep_going, backend, tickets, sink, [&](std::uint64_t bytes) { reader.release(bytes); },
+      [&] { reader.stop(); },  // who waits for frames that may come waits no longer
       [&](const ReductionSummary& so_far) {
         if (on_progress) on_progress({so_far.frames, so_far.bad, reader.frames_expected()});
       });

@@ -56,7 +56,8 @@ struct ProbedSource {
   std::string url;
   std::unique_ptr<const FrameSource> source;
 };
-ProbedSource probe_source(const std::vector<std::string>& urls, const OpenOptions& open);
+ProbedSource probe_source(const std::vector<std::string>& urls, const OpenOptions& open,
+                          const std::atomic<bool>* stop_requested = nullptr);
 FrameProperties properties_of(const ProbedSource& probed);
 
 // What it tells of its frames.

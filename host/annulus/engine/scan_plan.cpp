@@ -81,7 +81,7 @@ std::string note_of_missing(const ProbedSource& first, const OpenOptions& open) 
 
 }  // namespace
 
-ScanPlan make_scan_plan(const IntegrateConfig& config) {
+ScanPlan make_scan_plan(const IntegrateConfig& config, const std::atomic<bool>* stop_requested) {
   check(config);
   ScanPlan scan;
   scan.urls = expand_inputs(config.inputs);
@@ -89,10 +89,11 @@ ScanPlan make_scan_plan(const IntegrateConfig& config) {
   // What is quick to refuse comes before what may have to be waited for.
   if (!config.poni.empty()) read_poni(config.poni);
   PixelMaps maps = read_maps(config, scan.open);
-  const ProbedSource first = probe_source(scan.urls, scan.open);
+  const ProbedSource first = probe_source(scan.urls, scan.open, stop_requested);
   const FrameProperties frames = properties_of(first);
   scan.defaults.url = first.url;
-  scan.note = note_of_missing(first, scan.open);
+  if (std::string note = note_of_missing(first, scan.open); !note.empty())
+    scan.notes.push_back(std::move(note));
   const Geometry geometry = find_geometry(config, first, scan);
   IntegrationOptions options = config.integration;
   options.solid_angle = !config.no_solid_angle;
@@ -104,7 +105,7 @@ ScanPlan make_scan_plan(const IntegrateConfig& config) {
   CachedPlan cached = cached_plan(config.plan_cache, geometry, options, maps, frames, config.threads);
   scan.plan = std::make_shared<const Plan>(std::move(cached.plan));
   scan.plan_loaded = cached.loaded;
-  if (scan.note.empty()) scan.note = std::move(cached.note);
+  if (!cached.note.empty()) scan.notes.push_back(std::move(cached.note));
   return scan;
 }
 

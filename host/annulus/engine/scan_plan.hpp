@@ -6,6 +6,7 @@
 #include <annulus/engine/file_defaults.hpp>
 #include <annulus/plan/plan.hpp>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,8 +19,8 @@ struct ScanPlan {
   OpenOptions open;
   std::string poni_text;  // of the PONI file, or made from what the frames' file states
   std::shared_ptr<const Plan> plan;
-  bool plan_loaded = false;  // from the folder of plans, not built
-  std::string note;          // about that folder, for the user; mostly empty
+  bool plan_loaded = false;        // from the folder of plans, not built
+  std::vector<std::string> notes;  // for the user: about that folder, and frames that are missing
 
   FileDefaults defaults;  // for ReductionSettings
 
@@ -28,6 +29,7 @@ struct ScanPlan {
 };
 
 // Throws kUsage for a configuration that makes no sense, and what reading its files and build_plan throw.
-ScanPlan make_scan_plan(const IntegrateConfig& config);
+// Once *stop_requested is true no file that is still to come is waited for.
+ScanPlan make_scan_plan(const IntegrateConfig& config, const std::atomic<bool>* stop_requested = nullptr);
 
 }  // namespace annulus

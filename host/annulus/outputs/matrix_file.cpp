@@ -1,8 +1,14 @@
+#include <annulus/outputs/guarded_file.hpp>
 #include <annulus/outputs/hdf5.hpp>
 #include <annulus/outputs/matrix_file.hpp>
+#include <annulus/outputs/output_folder.hpp>
 #include <annulus/plan/csr_view.hpp>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <cstring>
 
 namespace annulus {
 namespace {
@@ -12,53 +18,75 @@ std::vector<std::int64_t> widened(const Array& values) {
   return {values.begin(), values.end()};
 }
 
-bool is_matrix(const std::filesystem::path& path) {
+namespace fs = std::filesystem;
+
+// Nothing is lost with a file of no bytes.
+bool may_be_replaced(const fs::path& path) {
+  std::error_code error;
+  if (fs::file_size(path, error) == 0 && !error) return true;
   const Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   return file && H5Aexists(file.get(), "plan_hash") > 0 && has_object(file.get(), "indptr");
 }
 
-}  // namespace
-
-void write_matrix(const std::filesystem::path& path, const Plan& plan, bool overwrite) {
+void write_arrays(hid_t file, const Plan& plan) {
   const CsrView view = csr_by_bin(plan);
   std::vector<std::int64_t> weights;
   weights.reserve(view.data.size());
   for (const double share : view.data) weights.push_back(std::llround(std::ldexp(share, plan.weight_bits)));
 
+  write_attribute(file, "plan_hash", plan.hash);
+  write_attribute(file, "weight_bits", std::int32_t{plan.weight_bits});
+  write_attribute(file, "variance_bits", std::int32_t{plan.variance_bits});
+  write_attribute(file, "normalization_bits", std::int32_t{plan.normalization_bits});
+  write_attribute(file, "dark_bits", std::int32_t{plan.dark_bits});
+  write_array(file, "indptr", view.indptr);
+  write_array(file, "indices", widened(view.indices));
+  write_array(file, "data", view.data);
+  write_array(file, "weight", weights);
+  write_array(file, "shape",
+              std::vector<std::int64_t>{plan.bins(), static_cast<std::int64_t>(plan.pixels())});
+  write_array(file, "normalization", widened(plan.normalization));
+  if (!plan.dark.empty()) write_array(file, "dark", widened(plan.dark));
+  write_array(file, "axis", plan.axis);
+  if (plan.is_cake()) write_array(file, "azimuth_axis", plan.azimuth_axis);
+}
+
+}  // namespace
+
+void write_matrix(const fs::path& path, const Plan& plan, bool overwrite) {
   const Hdf5Session scope;
+  check_output_folder(path);
   std::error_code ignored;
-  const bool exists = std::filesystem::exists(path, ignored);
-  if (exists && !(overwrite && is_matrix(path))) {
+  if (fs::exists(path, ignored) && !(overwrite && may_be_replaced(path))) {
     throw Error(
         ErrorKind::kOutput, path.string(),
         overwrite ? "is not a matrix that annulus wrote, so it is not touched" : "exists already",
         overwrite ? "choose another --save-matrix" : "use --overwrite, or choose another --save-matrix");
   }
-  const unsigned mode = exists ? H5F_ACC_TRUNC : H5F_ACC_EXCL;
-  Hdf5Handle file(H5Fcreate(path.c_str(), mode, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
-  if (!file) {
-    throw Error(ErrorKind::kOutput, path.string(), "the matrix cannot be written: " + hdf5_reason(),
-                "check --save-matrix");
+  // Under another name until it is complete: somebody may be reading the one that is there.
+  const fs::path partial = path.string() + fmt::format(".{}.part", getpid());
+  const auto fault = std::make_shared<WriteFault>();
+  std::string reason;
+  try {
+    const Hdf5Handle access = guarded_access(fault);
+    Hdf5Handle file(H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+    if (!file) {
+      throw Error(ErrorKind::kOutput, path.string(),
+                  fault->open_error != 0 ? std::strerror(fault->open_error) : hdf5_reason());
+    }
+    write_arrays(file.get(), plan);
+    if (!file.reset()) reason = hdf5_reason();
+  } catch (const Error& error) {
+    reason = error.fault();
   }
-  write_attribute(file.get(), "plan_hash", plan.hash);
-  write_attribute(file.get(), "weight_bits", std::int32_t{plan.weight_bits});
-  write_attribute(file.get(), "variance_bits", std::int32_t{plan.variance_bits});
-  write_attribute(file.get(), "normalization_bits", std::int32_t{plan.normalization_bits});
-  write_attribute(file.get(), "dark_bits", std::int32_t{plan.dark_bits});
-  write_array(file.get(), "indptr", view.indptr);
-  write_array(file.get(), "indices", widened(view.indices));
-  write_array(file.get(), "data", view.data);
-  write_array(file.get(), "weight", weights);
-  write_array(file.get(), "shape",
-              std::vector<std::int64_t>{plan.bins(), static_cast<std::int64_t>(plan.pixels())});
-  write_array(file.get(), "normalization", widened(plan.normalization));
-  if (!plan.dark.empty()) write_array(file.get(), "dark", widened(plan.dark));
-  write_array(file.get(), "axis", plan.axis);
-  if (plan.is_cake()) write_array(file.get(), "azimuth_axis", plan.azimuth_axis);
-  if (!file.reset()) {
-    throw Error(ErrorKind::kOutput, path.string(), "the matrix could not be written completely",
-                "is the disk full?");
-  }
+  if (fault->failed()) reason = std::strerror(fault->error_number);
+  std::error_code error;
+  if (reason.empty()) fs::rename(partial, path, error);
+  if (error) reason = error.message();
+  if (reason.empty()) return;
+  fs::remove(partial, ignored);
+  throw Error(ErrorKind::kOutput, path.string(), "the matrix cannot be written: " + reason,
+              "make room, or choose another --save-matrix");
 }
 
 }  // namespace annulus

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -47,6 +48,20 @@ TEST(GuardedMapping, GivesTheBytesOfTheFile) {
   EXPECT_FALSE(map_guarded(file.descriptor(), 1, kSize));
   EXPECT_FALSE(map_guarded(file.descriptor(), 0, 0));
   EXPECT_FALSE(map_guarded(-1, 0, 1));
+}
+
+TEST(GuardedMapping, LeavesDescriptorsForOthers) {
+  const TestFile file(kSize);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{60, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<Bytes> mapped;
+  while (auto bytes = map_guarded(file.descriptor(), 0, kSize)) mapped.push_back(std::move(*bytes));
+  EXPECT_EQ(mapped.size(), 30u);
+  mapped.pop_back();
+  EXPECT_TRUE(map_guarded(file.descriptor(), 0, kSize));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST(GuardedMapping, AFileThatIsCutCanBeReadToItsEndAndIsNotIntact) {

@@ -121,7 +121,7 @@ TEST(Reader, KnowsWhatIsNotAnOutput) {
   EXPECT_THAT(message_of(ErrorKind::kInput, [&] { PatternFile file(folder / "absent.nxs"); }),
               HasSubstr("does not exist"));
   EXPECT_THAT(message_of(ErrorKind::kInput, [&] { PatternFile file(folder / "text.nxs"); }),
-              HasSubstr("cannot be opened"));
+              HasSubstr("is not an HDF5 file"));
   EXPECT_THAT(message_of(ErrorKind::kInput, [&] { PatternFile file(folder / "other.h5"); }),
               HasSubstr("is not an output of annulus"));
 }
