@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -234,12 +236,23 @@ def test_a_bad_frame_ends_a_scan_that_is_followed_at_once(integrate, copy):
     assert stored(copy / "a.nxs") == 4
 
 
+def wait_until_signals_are_caught(process):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        caught = int(re.search(r"SigCgt:\s*([0-9a-f]+)", status)[1], 16)
+        if caught >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.02)
+    pytest.fail("SIGTERM is not caught")
+
+
 def test_waiting_for_a_scan_can_be_interrupted(copy, no_plugins):
     for path in copy.glob("scan_data_*.h5"):
         path.unlink()
     process = subprocess.Popen([os.environ["ANNULUS"], "integrate", "-n", "300", "--follow", "--follow-timeout", "600", "-o",
                                 copy / "a.nxs", copy / "scan_master.h5"], env=no_plugins, stderr=subprocess.PIPE, text=True)
-    time.sleep(1)
+    wait_until_signals_are_caught(process)
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == INTERRUPTED and "interrupted before the first frame" in errors, errors
