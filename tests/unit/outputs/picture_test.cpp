@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <regex>
 
 #include "samples.hpp"
 
@@ -61,10 +60,10 @@ std::string cake_picture(const PatternFile& file, const PlotOptions& options,
 
 // Where the rightmost letter begins or, if it is turned, has its foot.
 double rightmost_letter(const std::string& svg) {
-  const std::regex letter("<use xlink:href=\"#glyph[^\"]*\" x=\"([^\"]*)\"");
+  const std::string letter = "<use xlink:href=\"#glyph", place = " x=\"";
   double rightmost = -1;
-  for (std::sregex_iterator found(svg.begin(), svg.end(), letter); found != std::sregex_iterator(); ++found)
-    rightmost = std::max(rightmost, std::stod((*found)[1]));
+  for (std::size_t at = svg.find(letter); at != std::string::npos; at = svg.find(letter, at + 1))
+    rightmost = std::max(rightmost, std::stod(svg.substr(svg.find(place, at) + place.size(), 24)));
   return rightmost;
 }
 
