@@ -171,15 +171,15 @@ int integrate(IntegrateCommand& command) {
   progress.finish();
   const ReductionSummary& summary = report.summary;
   const bool failed = summary.first_fault && !config.keep_going;
+  // An output without a single frame would only be in the way of the next try.
+  const bool nothing = summary.frames == 0 && !config.append && (failed || summary.interrupted);
+  std::error_code ignored;
+  if (nothing) fs::remove(report.output, ignored);
   if (command.json) {
     fmt::print("{}\n", as_text(to_json(report)));
-  } else if (!command.quiet && !failed) {
+  } else if (!command.quiet && !failed && !nothing) {
     fmt::print("{}", to_text(report));
   }
-  // An output without a single frame would only be in the way of the next try.
-  std::error_code ignored;
-  const bool nothing = summary.frames == 0 && !config.append && (failed || summary.interrupted);
-  if (nothing) fs::remove(report.output, ignored);
   if (failed) {
     if (summary.frames > 0) {
       fmt::print(stderr, "annulus: {} frames are in {}\n", summary.frames, report.output.string());

@@ -30,7 +30,7 @@ void say_and_leave() {
   _exit(current.exit_code);
 }
 
-void on_exit() {
+void on_exit_of_process() {
   if (!loads) return;
   // XRT's fork that could not become the card's process. XRT may not wait for it yet and would then wait for
   // five minutes; a process that was killed is noticed at any time.
@@ -59,7 +59,7 @@ void before_fork() {
 
 LastWords::LastWords(std::string text, int exit_code) : text_(std::move(text)), exit_code_(exit_code) {
   static const bool registered =
-      std::atexit(on_exit) == 0 && pthread_atfork(before_fork, nullptr, nullptr) == 0;
+      std::atexit(on_exit_of_process) == 0 && pthread_atfork(before_fork, nullptr, nullptr) == 0;
   static_cast<void>(registered);
   program = getpid();
   current = {text_.data(), text_.size(), exit_code_};

@@ -178,8 +178,7 @@ const Detector& find_detector(std::string_view name) {
   throw Error(ErrorKind::kGeometry, where, "the name is not known",
               near +
                   "'annulus info --detectors' lists all; any other flat detector can be named `Detector` "
-                  "with pixel1, "
-                  "pixel2 and max_shape in a PONI file");
+                  "with pixel1, pixel2 and max_shape in a PONI file");
 }
 
 Detector with_pixel_sizes(const Detector& detector, double pixel1, double pixel2) {

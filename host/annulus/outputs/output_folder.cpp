@@ -10,7 +10,7 @@ void check_output_folder(const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::is_directory(folder, error)) return;
   throw Error(ErrorKind::kOutput, file.string(), fmt::format("the folder {} does not exist", folder.string()),
-              "create it, or choose another --output");
+              "create it, or choose another place");
 }
 
 }  // namespace annulus

@@ -17,23 +17,9 @@ namespace annulus {
 namespace {
 
 using samples::Folder;
+using samples::make_cake;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// The bins of samples::make_plan, as lines of `radial`.
-std::shared_ptr<Plan> make_cake(std::uint32_t azimuthal, std::uint32_t radial, bool with_dark = false) {
-  const auto plan = samples::make_plan(azimuthal * radial, true, with_dark);
-  plan->options.bins = radial;
-  plan->options.azimuth_bins = azimuthal;
-  plan->axis.resize(radial);
-  plan->edges.resize(radial + 1);
-  for (std::uint32_t bin = 0; bin <= azimuthal; ++bin) {
-    plan->azimuth_edges.push_back(-180 + 360.0 * bin / azimuthal);
-    if (bin < azimuthal) plan->azimuth_axis.push_back(-180 + 360.0 * (bin + 0.5) / azimuthal);
-  }
-  plan->hash[0] = 'c';
-  return plan;
-}
 
 void write_cakes(const std::filesystem::path& path, const std::shared_ptr<Plan>& plan, std::uint64_t first,
                  std::uint64_t count, IfExists if_exists = IfExists::kRefuse) {
@@ -109,7 +95,7 @@ TEST(CakeFile, RowsThatAreWrittenOneByOneAreRightToo) {
   EXPECT_TRUE(verify_output(folder / "a.nxs").faults.empty());
 }
 
-// Sums of missing pixels that are not 0 at these azimuths only: the first, the last, and neighbours between.
+// Lacks a pixel at each of these azimuths, and no other.
 ReducedFrame with_missing_pixels_at(const Plan& plan, const std::vector<std::size_t>& azimuths) {
   ReducedFrame frame = samples::make_frame(plan, 4);
   const std::size_t radial = plan.axis.size();

@@ -22,14 +22,8 @@ struct ScanShape {
 std::filesystem::path write_scan(const std::filesystem::path& path, std::uint64_t frames,
                                  const ScanShape& shape = {}) {
   constexpr std::uint32_t kRadial = 30;
-  const auto plan = samples::make_plan(kRadial * std::max(1U, shape.azimuthal));
-  if (shape.azimuthal > 0) {
-    plan->options.azimuth_bins = shape.azimuthal;
-    plan->axis.resize(kRadial);
-    plan->edges.resize(kRadial + 1);
-    for (std::uint32_t bin = 0; bin <= shape.azimuthal; ++bin) plan->azimuth_edges.push_back(bin);
-    for (std::uint32_t bin = 0; bin < shape.azimuthal; ++bin) plan->azimuth_axis.push_back(bin + 0.5);
-  }
+  const auto plan =
+      shape.azimuthal > 0 ? samples::make_cake(shape.azimuthal, kRadial) : samples::make_plan(kRadial);
   auto scan = samples::make_frames(*plan, 0, frames);
   for (ReducedFrame& frame : scan) {
     for (double& value : frame.pattern.intensity) value *= shape.factor;

@@ -68,6 +68,22 @@ inline std::shared_ptr<Plan> make_plan(std::uint32_t bins = 6, bool with_errors 
   return plan;
 }
 
+// The same bins, as lines of `radial`.
+inline std::shared_ptr<Plan> make_cake(std::uint32_t azimuthal, std::uint32_t radial,
+                                       bool with_dark = false) {
+  const auto plan = make_plan(azimuthal * radial, true, with_dark);
+  plan->options.bins = radial;
+  plan->options.azimuth_bins = azimuthal;
+  plan->axis.resize(radial);
+  plan->edges.resize(radial + 1);
+  for (std::uint32_t bin = 0; bin <= azimuthal; ++bin) {
+    plan->azimuth_edges.push_back(-180 + 360.0 * bin / azimuthal);
+    if (bin < azimuthal) plan->azimuth_axis.push_back(-180 + 360.0 * (bin + 0.5) / azimuthal);
+  }
+  plan->hash[0] = 'c';
+  return plan;
+}
+
 inline bool is_bad(std::uint64_t index) { return index % 11 == 5; }
 inline bool lacks_pixels(std::uint64_t index) { return index % 13 == 4; }
 inline std::string source_of(std::uint64_t index) { return "/data/scan_" + std::to_string(index) + ".cbf"; }
