@@ -1,14 +1,13 @@
 // All of the library. docs/library.md shows a complete program in ten lines.
 #pragma once
 
-#include <annulus/backends/backend.hpp>
+#include <annulus/backends/common/backend.hpp>
+#include <annulus/backends/registry.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/frame.hpp>
 #include <annulus/engine/inputs.hpp>
 #include <annulus/engine/integrator.hpp>
 #include <annulus/engine/reduction.hpp>
-#include <annulus/formats/frame_source.hpp>
-#include <annulus/formats/writers.hpp>
 #include <annulus/geometry/detector.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/outputs/sink.hpp>
@@ -16,4 +15,6 @@
 #include <annulus/plan/pattern.hpp>
 #include <annulus/plan/plan.hpp>
 #include <annulus/plan/plan_cache.hpp>
+#include <annulus/sources/frame_source.hpp>
+#include <annulus/sources/writers.hpp>
 #include <annulus/version.hpp>

@@ -1,8 +1,8 @@
-#include <annulus/bench/candidates.hpp>
 #include <annulus/core/atomic_file.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <tools/bench/candidates.hpp>
 
 #include <filesystem>
 #include <memory>

@@ -1,9 +1,8 @@
 // What a bench measured, for people and for programs.
 #pragma once
 
-#include <annulus/bench/bench.hpp>
-
 #include <nlohmann/json_fwd.hpp>
+#include <tools/bench/bench.hpp>
 
 #include <string>
 

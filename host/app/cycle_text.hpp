@@ -1,9 +1,8 @@
 // The report on the kernels' cycles, for people and for programs.
 #pragma once
 
-#include <annulus/cycles/prediction.hpp>
-
 #include <nlohmann/json_fwd.hpp>
+#include <tools/cycles/prediction.hpp>
 
 #include <string>
 

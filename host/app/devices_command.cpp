@@ -1,4 +1,4 @@
-#include <annulus/backends/backend.hpp>
+#include <annulus/backends/registry.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/inputs.hpp>
-#include <annulus/formats/describe.hpp>
 #include <annulus/geometry/describe.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/outputs/describe.hpp>
 #include <annulus/outputs/reader.hpp>
+#include <annulus/sources/describe.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+#include <annulus/backends/registry.hpp>
 #include <annulus/engine/reduction.hpp>
 #include <annulus/engine/scan_plan.hpp>
 #include <annulus/outputs/matrix_file.hpp>

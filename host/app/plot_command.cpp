@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
-#include <annulus/outputs/plot.hpp>
 
 #include <fmt/format.h>
+#include <tools/plot/plot.hpp>
 
 #include <map>
 #include <memory>

@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
-#include <annulus/simulate/scan_writer.hpp>
 
 #include <fmt/format.h>
+#include <tools/simulate/scan_writer.hpp>
 
 #include <chrono>
 #include <memory>

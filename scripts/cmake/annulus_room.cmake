@@ -1,27 +1,41 @@
-# annulus_room(name SOURCES ... [ROOMS ...] [LINK ...])
+# annulus_room(path SOURCES ... [ROOMS ...] [LINK ...])
 #
-# A room is one folder of host/annulus, compiled on its own as annulus_<name>. ROOMS are the rooms it may
-# use; tests/structure checks that their includes obey. All rooms together make the library
-# annulus::annulus.
-function(annulus_room name)
+# A room is one folder of host/annulus or host/tools, compiled on its own. Its path is that below host/annulus, or
+# tools/<name>. ROOMS are the rooms that it may include; tests/structure checks that its includes obey, and that every
+# room it names is used. The rooms of host/annulus together make the library annulus::annulus, those of host/tools the
+# library annulus_tools.
+function(annulus_room path)
   cmake_parse_arguments(room "" "" "SOURCES;ROOMS;LINK" ${ARGN})
-  add_library(annulus_${name} OBJECT ${room_SOURCES})
-  target_include_directories(annulus_${name} PUBLIC "${PROJECT_SOURCE_DIR}/host" "${PROJECT_BINARY_DIR}/include")
-  target_link_libraries(annulus_${name} PRIVATE annulus_flags PUBLIC ${room_LINK})
-  set_property(GLOBAL APPEND PROPERTY ANNULUS_ROOMS annulus_${name})
+  annulus_room_target(target ${path})
+  add_library(${target} OBJECT ${room_SOURCES})
+  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/host" "${PROJECT_BINARY_DIR}/include")
+  target_link_libraries(${target} PRIVATE annulus_flags PUBLIC ${room_LINK})
+  if(path MATCHES "^tools/")
+    set_property(GLOBAL APPEND PROPERTY ANNULUS_TOOL_ROOMS ${target})
+  else()
+    set_property(GLOBAL APPEND PROPERTY ANNULUS_ROOMS ${target})
+  endif()
 
   # Object libraries do not pass their objects on, so the closure of rooms is kept by hand for the tests.
-  set(closure annulus_${name})
+  set(closure ${target})
   foreach(other IN LISTS room_ROOMS)
-    get_property(below GLOBAL PROPERTY ANNULUS_CLOSURE_${other})
+    annulus_room_target(other_target ${other})
+    get_property(below GLOBAL PROPERTY ANNULUS_CLOSURE_${other_target})
     list(APPEND closure ${below})
   endforeach()
   list(REMOVE_DUPLICATES closure)
-  set_property(GLOBAL PROPERTY ANNULUS_CLOSURE_${name} "${closure}")
+  set_property(GLOBAL PROPERTY ANNULUS_CLOSURE_${target} "${closure}")
+endfunction()
+
+# backends/cpu -> annulus_backends_cpu
+function(annulus_room_target variable path)
+  string(REPLACE "/" "_" name "annulus_${path}")
+  set(${variable} ${name} PARENT_SCOPE)
 endfunction()
 
 # Links a target to a room and to everything the room uses.
 function(annulus_use_room target room)
-  get_property(closure GLOBAL PROPERTY ANNULUS_CLOSURE_${room})
+  annulus_room_target(room_target ${room})
+  get_property(closure GLOBAL PROPERTY ANNULUS_CLOSURE_${room_target})
   target_link_libraries(${target} PRIVATE ${closure})
 endfunction()

@@ -1,6 +1,6 @@
 #include "xclbin_file.hpp"
 
-#include <annulus/backends/xrt_headers.hpp>
+#include <annulus/backends/fpga/xrt_headers.hpp>
 
 #include <fmt/format.h>
 #include <uuid/uuid.h>

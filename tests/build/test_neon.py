@@ -11,8 +11,8 @@ HOST = PROJECT / "host/annulus"
 GTEST = pathlib.Path("/usr/src/googletest/googletest")  # as source: the libraries are of this machine
 COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64-static"
 
-SOURCES = [PROJECT / "tests/unit/cpu/lane_kernels_test.cpp", PROJECT / "tests/unit/codecs/byte_offset_test.cpp",
-           *(HOST / "cpu" / f"{name}.cpp" for name in
+SOURCES = [PROJECT / "tests/unit/backends/cpu/lane_kernels_test.cpp", PROJECT / "tests/unit/codecs/byte_offset_test.cpp",
+           *(HOST / "backends/cpu" / f"{name}.cpp" for name in
              ("banded_plan", "lane_kernels", "lane_kernels_generic", "lane_kernels_neon")),
            *(HOST / "codecs" / f"{name}.cpp" for name in ("byte_offset", "short_codes", "short_codes_neon")),
            *(HOST / "core" / f"{name}.cpp" for name in ("error", "instruction_set", "large_vector", "parallel")),

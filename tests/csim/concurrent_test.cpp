@@ -1,5 +1,5 @@
 // Whole kernels with a thread a stage and FIFOs as deep as declared: what the hardware's dataflow does.
-#include <annulus/device/pack_frames.hpp>
+#include <annulus/backends/fpga/pack_frames.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "kernel_fixture.hpp"
 
-#include <annulus/backends/kernel_launch.hpp>
+#include <annulus/backends/fpga/kernel_launch.hpp>
 
 #include <algorithm>
 

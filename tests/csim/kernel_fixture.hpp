@@ -1,8 +1,8 @@
 // Plans made to order, frames, and launches of whole kernels.
 #pragma once
 
+#include <annulus/backends/fpga/unpack_result.hpp>
 #include <annulus/core/frame.hpp>
-#include <annulus/device/unpack_result.hpp>
 #include <annulus/plan/plan.hpp>
 
 #include <launch.hpp>

@@ -1,5 +1,5 @@
 // Loads the xclbin that ANNULUS_XCLBIN names, and prints what the library then says of the cards.
-#include <annulus/backends/backend.hpp>
+#include <annulus/backends/registry.hpp>
 
 #include <fmt/format.h>
 #include <xrt/xrt_device.h>

@@ -1,8 +1,8 @@
-#include <annulus/backends/backend.hpp>
-#include <annulus/backends/cpu_backend.hpp>
-#include <annulus/backends/model_backend.hpp>
-#include <annulus/backends/opencl_backend.hpp>
-#include <annulus/backends/xrt_backend.hpp>
+#include <annulus/backends/cpu/cpu_backend.hpp>
+#include <annulus/backends/fpga/model_backend.hpp>
+#include <annulus/backends/fpga/xrt_backend.hpp>
+#include <annulus/backends/opencl/opencl_backend.hpp>
+#include <annulus/backends/registry.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 

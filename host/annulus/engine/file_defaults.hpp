@@ -1,8 +1,8 @@
 // What a scan takes from its first file, because nobody else says it: all other files have to agree.
 #pragma once
 
-#include <annulus/formats/frame_source.hpp>
 #include <annulus/geometry/geometry.hpp>
+#include <annulus/sources/frame_source.hpp>
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 // The geometry as a detector's own file states it, for runs without a PONI file.
 #pragma once
 
-#include <annulus/formats/frame_source.hpp>
 #include <annulus/geometry/geometry.hpp>
+#include <annulus/sources/frame_source.hpp>
 
 #include <string>
 

@@ -3,7 +3,7 @@
 
 #include <annulus/core/error.hpp>
 #include <annulus/core/frame.hpp>
-#include <annulus/formats/frame_source.hpp>
+#include <annulus/sources/frame_source.hpp>
 
 #include <atomic>
 #include <condition_variable>

@@ -1,4 +1,4 @@
-#include <annulus/backends/latency_reducer.hpp>
+#include <annulus/backends/cpu/latency_reducer.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/engine/integrator.hpp>

@@ -1,11 +1,11 @@
 // From files to patterns: source -> backend -> sink, all stages at once, results in scan order.
 #pragma once
 
-#include <annulus/backends/backend.hpp>
+#include <annulus/backends/common/backend.hpp>
 #include <annulus/core/error.hpp>
-#include <annulus/formats/frame_source.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/plan/plan.hpp>
+#include <annulus/sources/frame_source.hpp>
 
 #include <atomic>
 #include <cstdint>

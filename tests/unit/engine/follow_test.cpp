@@ -1,7 +1,7 @@
 // Files that grow while they are read.
 #include <annulus/engine/frame_reader.hpp>
-#include <annulus/formats/writers.hpp>
 #include <annulus/hdf5/handle.hpp>
+#include <annulus/sources/writers.hpp>
 
 #include <gmock/gmock.h>
 

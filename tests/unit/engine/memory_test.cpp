@@ -1,8 +1,9 @@
 // A scan holds no more memory for frames than it was given, however many frames it has.
+#include <annulus/backends/registry.hpp>
 #include <annulus/core/buffer_pool.hpp>
 #include <annulus/engine/frame_reader.hpp>
 #include <annulus/engine/reduction.hpp>
-#include <annulus/formats/writers.hpp>
+#include <annulus/sources/writers.hpp>
 
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+#include <annulus/backends/registry.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/engine/reduction.hpp>
 

@@ -1,8 +1,8 @@
 // Small scans on disk for tests of the engine: raw frames that need no header.
 #pragma once
 
-#include <annulus/formats/frame_source.hpp>
 #include <annulus/plan/plan.hpp>
+#include <annulus/sources/frame_source.hpp>
 
 #include <string>
 #include <vector>

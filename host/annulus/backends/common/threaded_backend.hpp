@@ -1,0 +1,41 @@
+// What backends that reduce a batch in a thread share: the queues, the order, the threads.
+#pragma once
+
+#include <annulus/backends/common/backend.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace annulus {
+
+// One a thread: owns the scratch memory that a batch needs.
+class BatchReducer {
+ public:
+  virtual ~BatchReducer() = default;
+
+  // Any number of frames; results in their order. What it throws ends the scan.
+  virtual std::vector<FrameResult> reduce(const std::vector<Frame>& frames) = 0;
+};
+
+// A plan that a backend has taken: how to make the reducers, and how many threads shall have one.
+struct LoadedPlan {
+  std::function<std::unique_ptr<BatchReducer>()> make_reducer;
+  unsigned threads = 1;
+  std::size_t batch_size = 0;                            // 0: as in the settings
+  std::function<std::vector<StageTime>()> profile = {};  // none: nothing to tell
+};
+
+struct ThreadedSettings {
+  std::string name;
+  std::size_t batch_size = 1;
+
+  // Called by load(), in the caller's thread: what all reducers share is made here. Throws if the plan cannot
+  // be taken.
+  std::function<LoadedPlan(std::shared_ptr<const Plan>)> prepare;
+};
+
+std::unique_ptr<Backend> make_threaded_backend(ThreadedSettings settings);
+
+}  // namespace annulus

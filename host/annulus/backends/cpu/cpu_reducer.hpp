@@ -1,0 +1,60 @@
+// The CPU's way to reduce a batch of frames: band by band, several frames side by side, so that no decoded
+// frame is ever written to memory and the plan is streamed once for all of them.
+#pragma once
+
+#include <annulus/backends/common/threaded_backend.hpp>
+#include <annulus/backends/cpu/lane_sums.hpp>
+#include <annulus/codecs/band_decoder.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace annulus {
+
+// A plan with its form for the CPU; shared by all threads.
+struct CpuPlan {
+  std::shared_ptr<const Plan> plan;
+  BandedPlan banded;
+};
+std::shared_ptr<const CpuPlan> make_cpu_plan(std::shared_ptr<const Plan> plan, unsigned threads);
+
+// Frames of a batch that suit an instruction set, and of one that suits a plan too: the sums of a batch take
+// memory in proportion to its frames and the bins, in every thread.
+std::size_t cpu_batch_size(InstructionSet set);
+std::size_t cpu_batch_size(InstructionSet set, const Plan& plan);
+
+// One a thread: owns the scratch memory that a batch needs.
+class CpuReducer final : public BatchReducer {
+ public:
+  CpuReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set);
+
+  // Any number of frames; results in their order.
+  std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override;
+
+ private:
+  // Frames that share vectors.
+  struct Group {
+    LaneSums* sums;
+    std::size_t first;  // frame of the first lane
+    std::size_t count;
+  };
+
+  std::vector<Group> make_groups(std::size_t frames);
+  const LaneKernels& kernels_for(std::size_t frames) const;
+  void decode_band(std::size_t band, const Group& group, std::vector<FrameResult>& results);
+  void fail(std::size_t frame, std::vector<FrameResult>& results);
+
+  std::shared_ptr<const CpuPlan> plan_;
+  const InstructionSet set_;
+  const LaneKernels& kernels_;
+  // Take memory in proportion to bins and lanes: made once and used for every batch.
+  std::map<const LaneKernels*, std::vector<std::unique_ptr<LaneSums>>> sums_;
+  std::vector<std::optional<BandDecoder>> decoders_;  // by frame; none where there is a fault
+  // In LargeVectors, because vectors that straddle cache lines are loaded and stored in two steps.
+  LargeVector<std::int32_t> rows_;    // a few pixels of each lane, as decoded
+  LargeVector<std::int32_t> values_;  // of a band, lanes side by side
+};
+
+}  // namespace annulus

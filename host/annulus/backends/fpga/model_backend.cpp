@@ -1,0 +1,61 @@
+#include <annulus/backends/common/threaded_backend.hpp>
+#include <annulus/backends/fpga/kernel_launch.hpp>
+#include <annulus/backends/fpga/model_backend.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/core/parallel.hpp>
+
+#include <launch.hpp>
+
+namespace annulus {
+namespace {
+
+constexpr const char* kModelName = "model";
+
+// Frames of a launch: more than one, so that what goes from frame to frame is always exercised; not many,
+// since a launch in sequence keeps all that flows between two stages.
+constexpr std::size_t kModelBatch = 2;
+
+class ModelReducer final : public BatchReducer {
+ public:
+  ModelReducer(std::shared_ptr<const Plan> plan, std::shared_ptr<const DevicePlan> packed)
+      : plan_(std::move(plan)), packed_(std::move(packed)) {}
+
+  std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override {
+    return reduce_by_launches(
+        *plan_, frames, kModelName, true,
+        [this](Codec codec, std::span<const Frame* const> launched) { return launch(codec, launched); });
+  }
+
+ private:
+  LaunchSums launch(Codec codec, std::span<const Frame* const> frames) const {
+    const PackedFrames packed_frames = pack_frames(frames);
+    LaunchSums sums;
+    annulus_sim::Launch launch(annulus_sim::Mode::kSequential);
+    try {
+      launch.run([&] { sums = call_kernel(*packed_, codec, frames.front()->type, packed_frames); });
+    } catch (const annulus_sim::SimulationError& error) {
+      throw Error(ErrorKind::kBackend, kModelName, error.what(),
+                  "this is a fault of the kernels: please report it");
+    }
+    return sums;
+  }
+
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const DevicePlan> packed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_model_backend(const BackendOptions& options) {
+  ThreadedSettings settings;
+  settings.name = kModelName;
+  settings.batch_size = kModelBatch;
+  settings.prepare = [threads =
+                          resolve_threads(options.threads)](std::shared_ptr<const Plan> plan) -> LoadedPlan {
+    const auto packed = std::make_shared<const DevicePlan>(pack_plan(*plan, kModelName));
+    return {[plan, packed] { return std::make_unique<ModelReducer>(plan, packed); }, threads};
+  };
+  return make_threaded_backend(std::move(settings));
+}
+
+}  // namespace annulus

@@ -1,0 +1,17 @@
+// The OpenCL backend: GPUs, and CPUs with an OpenCL driver (docs/opencl.md).
+#pragma once
+
+#include <annulus/backends/common/backend.hpp>
+#include <annulus/backends/opencl/session.hpp>
+
+namespace annulus {
+
+std::unique_ptr<Backend> make_opencl_backend(const BackendOptions& options);
+
+// With settings that no option has.
+std::unique_ptr<Backend> make_opencl_backend(const BackendOptions& options,
+                                             const opencl::SessionSettings& settings);
+
+BackendDescription describe_opencl_backend();
+
+}  // namespace annulus

@@ -1,0 +1,88 @@
+#include <annulus/codecs/decode_frame.hpp>
+#include <annulus/core/buffer_pool.hpp>
+#include <annulus/sources/cbf.hpp>
+#include <annulus/sources/checks.hpp>
+#include <annulus/sources/edf.hpp>
+#include <annulus/sources/frame_source.hpp>
+#include <annulus/sources/hdf5.hpp>
+#include <annulus/sources/npy.hpp>
+#include <annulus/sources/raw.hpp>
+#include <annulus/sources/tiff.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace annulus {
+namespace {
+
+struct Url {
+  std::string path;
+  std::string dataset;       // with a leading slash, or empty
+  bool has_dataset = false;  // "::" was given
+};
+
+Url split_url(const std::string& url) {
+  const auto at = url.rfind("::");
+  if (at == std::string::npos) return {url, "", false};
+  Url parts{url.substr(0, at), url.substr(at + 2), true};
+  if (!parts.dataset.empty() && parts.dataset[0] != '/') parts.dataset = "/" + parts.dataset;
+  return parts;
+}
+
+}  // namespace
+
+std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptions& options) {
+  const Url parts = split_url(url);
+  auto file = std::make_unique<InputFile>(parts.path);
+  const auto head = file->head();
+  if (looks_like_hdf5(head)) {
+    if (file->compression() != Compression::kNone) {
+      throw input_error(parts.path, "a packed HDF5 file cannot be read", "unpack it first");
+    }
+    file.reset();
+    return open_hdf5(parts.path, parts.dataset, options);
+  }
+  if (options.follow) {
+    throw Error(ErrorKind::kUsage, parts.path, "only HDF5 files can be followed", "leave --follow out");
+  }
+  if (parts.has_dataset) {
+    throw input_error(parts.path, "is not an HDF5 file, so it has no datasets",
+                      fmt::format("give {} without \"::\"", parts.path));
+  }
+  if (looks_like_tiff(head)) return open_tiff(std::move(file));
+  if (looks_like_npy(head)) return open_npy(std::move(file));
+  if (looks_like_cbf(head)) return open_cbf(std::move(file), options);
+  if (looks_like_edf(head)) return open_edf(std::move(file));
+  if (options.raw_shape) return open_raw(std::move(file), options);
+  throw input_error(parts.path, "the format is not recognised",
+                    "known are CBF, EDF, TIFF, NPY and HDF5; files without a header need --raw-shape");
+}
+
+std::uint64_t frame_bytes(const SourceInfo& info) {
+  const std::uint64_t bytes =
+      info.bytes_to_read > 0 ? info.bytes_to_read : info.shape.size() * size_of(info.type);
+  return std::max<std::uint64_t>(bytes, BufferPool::most_for(bytes));
+}
+
+std::uint64_t frame_bytes(const Frame& frame) {
+  return std::max<std::uint64_t>(frame.payload.size(), BufferPool::most_for(frame.payload.size()));
+}
+
+Image<double> read_image(const std::string& url, const OpenOptions& options) {
+  return decode_frame(open_source(url, options)->read(0));
+}
+
+Mask as_mask(const Image<double>& image) {
+  Mask mask{image.shape, std::vector<std::uint8_t>(image.pixels.size())};
+  // NaN is not zero: excluded.
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) mask.pixels[i] = image.pixels[i] != 0 ? 1 : 0;
+  return mask;
+}
+
+Mask read_mask(const std::string& url, const OpenOptions& options) {
+  return as_mask(read_image(url, options));
+}
+
+}  // namespace annulus

@@ -1,0 +1,40 @@
+// Opening HDF5 files, also those that somebody is writing, and the datasets behind their links.
+// Used with the HDF5 lock held.
+#pragma once
+
+#include <annulus/sources/hdf5_error.hpp>
+
+#include <optional>
+#include <string>
+
+namespace annulus {
+
+// Throws kInput.
+Hdf5Handle open_hdf5_file(const std::string& path);
+
+// The file that `linking` calls `name`: by its absolute name, in the folder of the variable, that of the file
+// with the link, the working directory, or that of the file itself if `linking` is a symbolic link. A link by
+// an absolute name may also have moved with its file.
+std::optional<std::string> find_linked_file(const std::string& linking, const std::string& name,
+                                            const char* prefix_variable = "HDF5_EXT_PREFIX");
+
+// A folder out of a variable of HDF5's: a leading ${ORIGIN} means that of the file.
+std::string with_origin(std::string folder, const std::string& file);
+
+// A dataset by the file that really holds it.
+struct DatasetPlace {
+  std::string file;
+  std::string path;
+
+  std::string url() const { return file + "::" + path; }
+  bool operator==(const DatasetPlace&) const = default;
+};
+
+// The names in an external link, as they are; none if `path` is no such link.
+std::optional<DatasetPlace> external_target(hid_t file, const std::string& path);
+
+// Where `path` of the open file leads to, link by link: elsewhere for external ones, whose files are looked
+// for as HDF5 does. Throws kInput with the name of a file that is missing.
+DatasetPlace locate_dataset(hid_t file, const std::string& file_path, const std::string& path);
+
+}  // namespace annulus

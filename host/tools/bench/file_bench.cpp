@@ -1,0 +1,145 @@
+#include <annulus/backends/registry.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/engine/frame_reader.hpp>
+#include <annulus/outputs/sink.hpp>
+#include <annulus/plan/pattern.hpp>
+#include <annulus/version.hpp>
+
+#include <tools/bench/backend_case.hpp>
+#include <tools/bench/candidates.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+namespace annulus {
+namespace {
+
+// A byte of each page: a file that is only mapped has not been read yet.
+std::uint64_t touch(const Bytes& payload) {
+  constexpr std::size_t kPage = 4096;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < payload.size(); i += kPage)
+    sum += std::to_integer<std::uint64_t>(payload.view()[i]);
+  return sum;
+}
+
+void read_all(const std::vector<std::string>& urls, const OpenOptions& open, unsigned readers) {
+  constexpr std::size_t kAhead = 16;
+  std::atomic<std::uint64_t> sum = 0;  // used, so that the reads are not optimised away
+  FrameReader reader(urls, {open, readers, kAhead, [&](Frame frame) {
+                              sum += touch(frame.payload);
+                              return frame;
+                            }});
+  while (const auto item = reader.next()) {
+    if (item->fault) throw *item->fault;
+  }
+}
+
+std::vector<FrameResult> results_of(const Workload& workload) {
+  const auto backend = make_backend("cpu");
+  backend->load(workload.plan);
+  std::vector<FrameResult> results;
+  for (const Frame& frame : workload.frames) {
+    backend->submit({frame});
+    for (FrameResult& result : backend->collect()) {
+      demand_good(result, frame);
+      results.push_back(std::move(result));
+    }
+  }
+  return results;
+}
+
+Workload workload_for(const Subject& subject, ErrorModel model) {
+  Workload workload;
+  workload.plan = subject.make_plan(model);
+  workload.frames = subject.prepared(*workload.plan);
+  return workload;
+}
+
+// In groups, as the reduction of a scan writes.
+void write_patterns(const std::filesystem::path& path, const std::shared_ptr<const Plan>& plan,
+                    const std::vector<ReducedFrame>& frames, std::uint64_t count) {
+  constexpr std::size_t kGroup = 32;
+  RunDescription run;
+  run.program_version = kVersion;
+  run.expected_frames = count;
+  for (const ReducedFrame& frame : frames)
+    run.longest_source_name = std::max(run.longest_source_name, frame.source.size());
+  const auto sink = open_nexus(path, plan, run, IfExists::kOverwrite);
+  std::vector<ReducedFrame> group;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    group.push_back(frames[i % frames.size()]);
+    group.back().index = i;
+    if (group.size() < kGroup && i + 1 < count) continue;
+    sink->append(group);
+    group.clear();
+  }
+  sink->close();
+}
+
+std::vector<ReducedFrame> patterns_of(const Workload& workload) {
+  std::vector<ReducedFrame> frames;
+  for (FrameResult& result : results_of(workload)) {
+    ReducedFrame frame;
+    frame.source = workload.frames[frames.size()].source;
+    frame.pattern = normalise(*workload.plan, result.accumulators);
+    frame.accumulators = std::move(result.accumulators);
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
+}  // namespace
+
+std::vector<Candidate> read_candidates(const BenchContext& context) {
+  const auto scan = context.subject.scan(context.options.scan_frames);
+  const OpenOptions open = open_options(context.subject.config());
+  std::vector<Candidate> candidates;
+  for (const unsigned readers : context.options.threads) {
+    candidates.push_back(
+        {"read", {{"readers", readers}}, scan.work, [=, urls = scan.urls](std::vector<double>& seconds) {
+           seconds.push_back(seconds_of([&] { read_all(urls, open, readers); }));
+         }});
+  }
+  return candidates;
+}
+
+std::vector<Candidate> normalise_candidates(const BenchContext& context) {
+  std::vector<Candidate> candidates;
+  for (const ErrorModel model : context.options.error_models) {
+    const Workload workload = workload_for(context.subject, model);
+    const auto results = std::make_shared<const std::vector<FrameResult>>(results_of(workload));
+    candidates.push_back({"normalise",
+                          {{"bins", workload.plan->bins()}, {"error_model", std::string(name_of(model))}},
+                          {results->size(), 0, 0},
+                          [results, plan = workload.plan](std::vector<double>& seconds) {
+                            seconds.push_back(seconds_of([&] {
+                              for (const FrameResult& result : *results)
+                                normalise(*plan, result.accumulators);
+                            }));
+                          }});
+  }
+  return candidates;
+}
+
+std::vector<Candidate> write_candidates(const BenchContext& context) {
+  std::vector<Candidate> candidates;
+  for (const ErrorModel model : context.options.error_models) {
+    const Workload workload = workload_for(context.subject, model);
+    const auto patterns = std::make_shared<const std::vector<ReducedFrame>>(patterns_of(workload));
+    const std::filesystem::path path = context.scratch / "write.nxs";
+    const std::uint64_t count = context.options.scan_frames;
+    write_patterns(path, workload.plan, *patterns, count);
+    candidates.push_back({"write",
+                          {{"bins", workload.plan->bins()}, {"error_model", std::string(name_of(model))}},
+                          {count, 0, std::filesystem::file_size(path)},
+                          [=, plan = workload.plan](std::vector<double>& seconds) {
+                            seconds.push_back(
+                                seconds_of([&] { write_patterns(path, plan, *patterns, count); }));
+                          }});
+  }
+  return candidates;
+}
+
+}  // namespace annulus

@@ -1,0 +1,59 @@
+#include <tools/plot/colour_bar.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace annulus {
+namespace {
+
+// In lines of text.
+constexpr double kLeftEdge = 1.4;
+constexpr double kRightEdge = 2.7;
+constexpr double kPoint = 1;
+
+}  // namespace
+
+ColourBar::ColourBar(const Panel& panel, const Contrast& contrast, double em)
+    : low_tip(panel.bottom), high_tip(panel.top) {
+  colours = {
+      panel.right + kLeftEdge * em, panel.right + kRightEdge * em, panel.bottom, panel.top, 0, 1, 0, 1};
+  if (contrast.values_below()) colours.bottom += kPoint * em;
+  if (contrast.values_above()) colours.top -= kPoint * em;
+  ticks = contrast.ticks(ticks_for(colours.top - colours.bottom, 4.5 * em));
+}
+
+double colour_bar_room(const std::vector<Tick>& ticks) {
+  constexpr double kHalfALabel = 1;  // and a little paper at its right
+  return std::max(kUsualColourBarRoom, kRightEdge + y_label_distance(ticks) + kHalfALabel);
+}
+
+void draw_colour_bar(Canvas& canvas, const ColourBar& bar) {
+  canvas.begin_page();
+  const Panel& colours = bar.colours;
+  const double middle = (colours.left + colours.right) / 2;
+  const double centre = (colours.bottom + colours.top) / 2;
+  // Each point is half of a kite; the other half lies below the colours, so that there is no seam.
+  const std::array<double, 4> x{colours.left, middle, colours.right, middle};
+  if (bar.low_tip < colours.bottom) {
+    canvas.fill(x, std::array{colours.bottom, bar.low_tip, colours.bottom, centre}, stack_colour(0), 1);
+  }
+  if (bar.high_tip > colours.top) {
+    canvas.fill(x, std::array{colours.top, bar.high_tip, colours.top, centre},
+                stack_colour(Contrast::kLevels - 1), 1);
+  }
+  canvas.begin_panel(bar.colours);
+  for (int level = 0; level < Contrast::kLevels; ++level) {
+    canvas.rectangle(0, 1, static_cast<double>(level) / Contrast::kLevels,
+                     std::min(1.0, (level + 2.0) / Contrast::kLevels), stack_colour(level));
+  }
+  canvas.begin_page();
+  canvas.line(
+      std::array{colours.left, middle, colours.right, colours.right, middle, colours.left, colours.left},
+      std::array{colours.bottom, bar.low_tip, colours.bottom, colours.top, bar.high_tip, colours.top,
+                 colours.bottom},
+      kInk, canvas.thin_line());
+  canvas.begin_panel(bar.colours);
+  canvas.y_axis(bar.ticks, "Intensity (arb. units)", true);
+}
+
+}  // namespace annulus

@@ -1,0 +1,26 @@
+// The bar beside a map that says which value has which colour.
+#pragma once
+
+#include <tools/plot/colour_map.hpp>
+
+#include <vector>
+
+namespace annulus {
+
+// As high as the panel at its left. An end is a point if there are values beyond.
+struct ColourBar {
+  ColourBar(const Panel& panel, const Contrast& contrast, double em);
+
+  Panel colours{};  // without the points; from 0 to 1
+  double low_tip;   // of the points, in pixels; where the colours end if there is no point
+  double high_tip;
+  std::vector<Tick> ticks;
+};
+
+// What a bar takes to the right of the panel, in lines of text: more than usual if its labels are wide.
+constexpr double kUsualColourBarRoom = 11;
+double colour_bar_room(const std::vector<Tick>& ticks);
+
+void draw_colour_bar(Canvas& canvas, const ColourBar& bar);
+
+}  // namespace annulus

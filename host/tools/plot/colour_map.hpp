@@ -1,0 +1,45 @@
+// A grid of values drawn as colours.
+#pragma once
+
+#include <tools/plot/canvas.hpp>
+#include <tools/plot/stack_grid.hpp>
+
+#include <vector>
+
+namespace annulus {
+
+// Values to levels of colour: linear, or with the low ones spread. Throws kInput if no value can be shown.
+class Contrast {
+ public:
+  static constexpr int kLevels = 256;
+  static constexpr int kNoValue = -1;
+
+  Contrast(const StackGrid& grid, PlotScale scale);
+
+  double position(double value) const;  // on the colour bar, which goes from 0 to 1
+  int level(double value) const;        // 0 to kLevels - 1, or kNoValue for NaN
+  std::vector<Tick> ticks(int wanted) const;
+
+  // Whether there are values beyond the ends of the bar, which have the colours of the ends.
+  bool values_below() const { return values_below_; }
+  bool values_above() const { return values_above_; }
+
+ private:
+  PlotScale scale_;
+  bool values_below_ = false;
+  bool values_above_ = false;
+  double low_ = 0;
+  double high_ = 1;
+};
+
+// What there is room for in a panel, or in a vector file.
+struct MostCells {
+  std::size_t rows;
+  std::size_t columns;
+};
+MostCells most_cells(const Canvas& canvas, const Panel& panel);
+
+// Cells without a value are grey, which is none of the colours.
+void draw_cells(Canvas& canvas, const StackGrid& grid, const Contrast& contrast, const Panel& panel);
+
+}  // namespace annulus

@@ -1,0 +1,49 @@
+#include <annulus/core/error.hpp>
+
+#include <fmt/format.h>
+#include <tools/plot/colour_bar.hpp>
+#include <tools/plot/plot_map.hpp>
+#include <tools/plot/plot_parts.hpp>
+
+#include <algorithm>
+
+namespace annulus {
+namespace {
+
+// How wide the numbers of the colour bar are is known only with the grid, which the panel was made for. In a
+// tiny picture half of the panel stays.
+void make_room_for_colour_bar(const Canvas& canvas, const Contrast& contrast, Panel& panel) {
+  const double room = colour_bar_room(ColourBar(panel, contrast, canvas.em()).ticks) * canvas.em();
+  panel.right = std::max(canvas.width() - room, (panel.left + panel.right) / 2);
+}
+
+}  // namespace
+
+Panel map_panel(const Canvas& canvas) {
+  const double em = canvas.em();
+  return {0, canvas.width() - kUsualColourBarRoom * em, 4.2 * em, canvas.height() - 2.6 * em, 0, 1, 0, 1};
+}
+
+void draw_map(Canvas& canvas, Panel panel, const StackGrid& grid, const OutputHeader& header,
+              const PlotOptions& options, const MapWords& words) {
+  if (grid.columns == 0) {
+    throw Error(ErrorKind::kUsage, "--radial-range", "no bin of the file lies in it",
+                fmt::format("choose within {} to {}", header.axis.front(), header.axis.back()));
+  }
+  const Contrast contrast(grid, options.scale);
+  make_room_for_colour_bar(canvas, contrast, panel);
+  panel.x_low = grid.x_edges.front();
+  panel.x_high = grid.x_edges.back();
+  panel.y_low = grid.y_edges.front();
+  panel.y_high = grid.y_edges.back();
+  canvas.begin_panel(panel);
+  draw_cells(canvas, grid, contrast, panel);
+  canvas.frame();
+  const int x_ticks = ticks_for(panel.right - panel.left, 8 * canvas.em());
+  canvas.x_axis(linear_ticks(panel.x_low, panel.x_high, x_ticks), header.axis_label);
+  canvas.y_axis(words.y_ticks, words.y_label);
+  draw_title(canvas, options, words.title);
+  draw_colour_bar(canvas, ColourBar(panel, contrast, canvas.em()));
+}
+
+}  // namespace annulus

@@ -1,0 +1,31 @@
+#include <annulus/core/error.hpp>
+
+#include <fmt/format.h>
+#include <tools/plot/plot_parts.hpp>
+
+#include <cmath>
+
+namespace annulus {
+
+Range drawn_range(const OutputHeader& header, const PlotOptions& options) {
+  const std::vector<double>& ends = header.edges.empty() ? header.axis : header.edges;
+  const Range range = options.radial_range.value_or(Range{ends.front(), ends.back()});
+  if (std::isfinite(range.low) && std::isfinite(range.high) && range.low < range.high) return range;
+  const std::string fault = fmt::format("{} to {} is no range", range.low, range.high);
+  if (!options.radial_range) throw Error(ErrorKind::kInput, "the radial axis", fault);
+  throw Error(ErrorKind::kUsage, "--radial-range", fault, "give the lower end first");
+}
+
+std::string title_of(const std::filesystem::path& file, const std::string& drawn) {
+  return fmt::format("{}: {}", file.filename().string(), drawn);
+}
+
+void draw_title(Canvas& canvas, const PlotOptions& options, const std::string& usual) {
+  if (options.title.empty()) {
+    canvas.title(usual, Cut::kLeft);
+  } else {
+    canvas.title(options.title, Cut::kRight);
+  }
+}
+
+}  // namespace annulus

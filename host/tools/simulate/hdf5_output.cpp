@@ -1,0 +1,108 @@
+#include <annulus/core/error.hpp>
+
+#include <fmt/format.h>
+#include <tools/simulate/hdf5_output.hpp>
+
+#include <algorithm>
+#include <system_error>
+
+namespace annulus {
+
+namespace fs = std::filesystem;
+
+void fail_writing(const fs::path& path) {
+  throw Error(ErrorKind::kOutput, path.string(), "cannot be written: " + hdf5_reason(),
+              "check the folder's permissions and the space left on the disk");
+}
+
+Hdf5Handle checked(hid_t id, Hdf5Handle::Close close, const fs::path& path) {
+  if (id < 0) fail_writing(path);
+  return {id, close};
+}
+
+Hdf5Handle timeless(const fs::path& path) {
+  Hdf5Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, path);
+  if (H5Pset_obj_track_times(properties.get(), false) < 0) fail_writing(path);
+  return properties;
+}
+
+Hdf5Handle Describer::group(hid_t parent, const char* name, const char* nexus_class) const {
+  Hdf5Handle group =
+      checked(H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, path_);
+  attribute(group.get(), "NX_class", nexus_class);
+  return group;
+}
+
+void Describer::attribute(hid_t object, const char* name, const std::string& text) const {
+  const Hdf5Handle type = text_type(text);
+  const Hdf5Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose, path_);
+  const Hdf5Handle attribute =
+      checked(H5Acreate2(object, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, path_);
+  if (H5Awrite(attribute.get(), type.get(), text.data()) < 0) fail_writing(path_);
+}
+
+void Describer::attribute(hid_t object, const char* name, std::int64_t value) const {
+  const Hdf5Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose, path_);
+  const Hdf5Handle attribute = checked(
+      H5Acreate2(object, name, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, path_);
+  if (H5Awrite(attribute.get(), H5T_NATIVE_INT64, &value) < 0) fail_writing(path_);
+}
+
+void Describer::text(hid_t parent, const char* name, const std::string& text) const {
+  const Hdf5Handle type = text_type(text);
+  scalar(parent, name, type.get(), text.data(), nullptr);
+}
+
+void Describer::number(hid_t parent, const char* name, double value, const char* units) const {
+  scalar(parent, name, H5T_NATIVE_DOUBLE, &value, units);
+}
+
+void Describer::number(hid_t parent, const char* name, std::int64_t value) const {
+  scalar(parent, name, H5T_NATIVE_INT64, &value, nullptr);
+}
+
+Hdf5Handle Describer::text_type(const std::string& text) const {
+  Hdf5Handle type = checked(H5Tcopy(H5T_C_S1), H5Tclose, path_);
+  if (H5Tset_size(type.get(), std::max<std::size_t>(text.size(), 1)) < 0 ||
+      H5Tset_strpad(type.get(), H5T_STR_NULLPAD) < 0 || H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0) {
+    fail_writing(path_);
+  }
+  return type;
+}
+
+void Describer::scalar(hid_t parent, const char* name, hid_t type, const void* value,
+                       const char* units) const {
+  const Hdf5Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose, path_);
+  const Hdf5Handle properties = timeless(path_);
+  const Hdf5Handle set =
+      checked(H5Dcreate2(parent, name, type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+              H5Dclose, path_);
+  if (H5Dwrite(set.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) < 0) fail_writing(path_);
+  if (units != nullptr) attribute(set.get(), "units", units);
+}
+
+PartialFile::PartialFile(const fs::path& path) : path_(path), partial_(path) {
+  partial_ += ".part";
+  file_ = checked(H5Fcreate(partial_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, path_);
+}
+
+PartialFile::~PartialFile() {
+  if (!file_) return;
+  file_.reset();
+  std::error_code ignored;
+  fs::remove(partial_, ignored);
+}
+
+void PartialFile::close() {
+  // Buffered metadata reaches the disk here: the last chance to learn that it is full.
+  if (H5Fflush(file_.get(), H5F_SCOPE_LOCAL) < 0) fail_writing(path_);
+  file_.reset();
+  std::error_code error;
+  fs::rename(partial_, path_, error);
+  if (error) {
+    throw Error(ErrorKind::kOutput, path_.string(), fmt::format("cannot get its name: {}", error.message()),
+                fmt::format("the frames are in {}", partial_.string()));
+  }
+}
+
+}  // namespace annulus

@@ -1,0 +1,158 @@
+#include <annulus/backends/registry.hpp>
+#include <annulus/core/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "naive_reduction.hpp"
+#include "plan_fixtures.hpp"
+#include "test_frames.hpp"
+
+namespace annulus::testing {
+namespace {
+
+struct Scan {
+  Shape shape{30, 40};
+  std::shared_ptr<const Plan> plan;
+  std::vector<std::vector<std::int64_t>> pixels;
+
+  explicit Scan(std::size_t frames) {
+    std::mt19937_64 random(31);
+    IntegrationOptions options;
+    options.bins = 25;
+    options.error_model = ErrorModel::kPoisson;
+    plan = std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
+    for (std::size_t i = 0; i < frames; ++i) {
+      std::vector<std::int64_t> frame(shape.size());
+      for (std::int64_t& pixel : frame) pixel = static_cast<std::int64_t>(random() % 1000);
+      pixels.push_back(std::move(frame));
+    }
+  }
+};
+
+std::vector<FrameResult> reduce_all(Backend& backend, const Scan& scan, std::size_t batch) {
+  std::jthread submitting([&] {
+    for (std::size_t i = 0; i < scan.pixels.size();) {
+      std::vector<Frame> frames;
+      for (; frames.size() < batch && i < scan.pixels.size(); ++i) {
+        frames.push_back(raw_frame(scan.shape, PixelType::kI32, scan.pixels[i]));
+        frames.back().index = i;
+      }
+      backend.submit(std::move(frames));
+    }
+    backend.finish();
+  });
+  std::vector<FrameResult> results;
+  while (true) {
+    std::vector<FrameResult> part = backend.collect();
+    if (part.empty()) return results;
+    for (FrameResult& result : part) results.push_back(std::move(result));
+  }
+}
+
+TEST(CpuBackend, ResultsAreInOrderAndDoNotDependOnThreadsOrBatches) {
+  const Scan scan(101);
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    for (const std::size_t batch : {std::size_t{1}, std::size_t{8}, std::size_t{17}}) {
+      const auto backend = make_backend("cpu", {threads});
+      backend->load(scan.plan);
+      const auto results = reduce_all(*backend, scan, batch);
+      ASSERT_EQ(results.size(), scan.pixels.size());
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        EXPECT_EQ(results[i].index, i);
+        ASSERT_EQ(results[i].accumulators, reduce_naively(*scan.plan, scan.pixels[i], 0)) << i;
+      }
+      EXPECT_GT(backend->busy_seconds(), 0);
+    }
+  }
+}
+
+TEST(CpuBackend, ResultsDoNotDependOnLatencyOrTheBatchAskedFor) {
+  const Scan scan(37);
+  for (const bool latency : {false, true}) {
+    for (const unsigned batch : {0u, 1u, 3u, 40u}) {
+      BackendOptions options;
+      options.threads = 3;
+      options.latency = latency;
+      options.batch = batch;
+      const auto backend = make_backend("cpu", options);
+      backend->load(scan.plan);
+      EXPECT_EQ(backend->batch_size(), latency ? 1 : batch != 0 ? batch : backend->batch_size());
+      const auto results = reduce_all(*backend, scan, backend->batch_size());
+      ASSERT_EQ(results.size(), scan.pixels.size());
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        ASSERT_EQ(results[i].accumulators, reduce_naively(*scan.plan, scan.pixels[i], 0)) << i;
+      }
+    }
+  }
+}
+
+TEST(CpuBackend, CanBeLoadedAgainAndLeftWithWorkInside) {
+  const Scan scan(20);
+  const auto backend = make_backend("cpu", {2});
+  for (int round = 0; round < 3; ++round) {
+    backend->load(scan.plan);
+    EXPECT_EQ(reduce_all(*backend, scan, 4).size(), 20u);
+  }
+  backend->load(scan.plan);
+  backend->submit({raw_frame(scan.shape, PixelType::kI32, scan.pixels[0])});
+  // Destroyed with a batch not collected: must neither hang nor crash.
+}
+
+TEST(Backends, AFrameThatChangedWhileItWasReducedGetsAFault) {
+  const Scan scan(3);
+  for (const char* const name : {"cpu", "model"}) {
+    const auto backend = make_backend(name, {1});
+    backend->load(scan.plan);
+    std::vector<Frame> frames;
+    for (const auto& pixels : scan.pixels) frames.push_back(raw_frame(scan.shape, PixelType::kI32, pixels));
+    const auto owner = std::make_shared<const Bytes>(frames[1].payload);
+    frames[1].payload = Bytes(owner, owner->view(), [](const void*) { return false; });
+    backend->submit(frames);
+    const auto results = backend->collect();
+    EXPECT_TRUE(results[0].good() && results[2].good());
+    EXPECT_THAT(results[1].fault, ::testing::HasSubstr("changed"));
+    EXPECT_EQ(results[1].accumulators, Accumulators());
+  }
+}
+
+TEST(Backends, UnknownNameIsRefusedWithTheNamesThereAre) {
+  try {
+    make_backend("gpu");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBackend);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("cpu"));
+  }
+}
+
+TEST(Backends, SubmitWithoutAPlanIsAnError) { EXPECT_THROW(make_backend("cpu")->submit({}), Error); }
+
+TEST(CpuBackend, BatchesOfLargeCakesAreSmallerSoThatSumsStayInBounds) {
+  const Shape shape{20, 20};
+  IntegrationOptions options;
+  options.bins = 1000;
+  const auto backend = make_backend("cpu", {1});
+  const std::size_t usual = backend->batch_size();
+  const auto batch_for = [&](std::uint32_t azimuth_bins, ErrorModel model) {
+    options.azimuth_bins = azimuth_bins;
+    options.error_model = model;
+    backend->load(
+        std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape})));
+    return backend->batch_size();
+  };
+  EXPECT_EQ(batch_for(36, ErrorModel::kNone), usual);
+  for (const std::uint32_t azimuth_bins : {720u, 2000u}) {
+    for (const ErrorModel model : {ErrorModel::kNone, ErrorModel::kPoisson}) {
+      const std::size_t batch = batch_for(azimuth_bins, model);
+      const std::size_t bytes = std::size_t{1000} * azimuth_bins * 8 * (model == ErrorModel::kNone ? 1 : 2);
+      EXPECT_LT(batch, usual) << azimuth_bins;
+      EXPECT_TRUE(batch == 1 || batch * bytes <= std::size_t{32} << 20) << azimuth_bins;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace annulus::testing

@@ -1,0 +1,68 @@
+// Reduces frames on an OpenCL device, with kernels that look at each index they use, and holds the sums to
+// the CPU's.
+#pragma once
+
+#include <annulus/backends/cpu/cpu_reducer.hpp>
+#include <annulus/backends/opencl/opencl_backend.hpp>
+#include <annulus/backends/opencl/tuning.hpp>
+#include <annulus/core/error.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plan_fixtures.hpp"
+#include "test_frames.hpp"
+
+namespace annulus::testing {
+
+using opencl::Choice;
+using opencl::Method;
+
+// One of each kind, with bands and segments so small that frames have many of them.
+inline std::vector<Choice> some_choices() {
+  return {{Method::kLanes, 3, 1, 1 << 20, 64, 8, 1},
+          {Method::kLanes, 5, 1, 160, 16, 8, 4},
+          {Method::kRows, 1, 5, 1 << 20, 48, 8, 3},
+          {Method::kLocal, 3, 7, 400, 1024, 8, 1}};
+}
+
+inline opencl::SessionSettings checked(const Choice& choice) {
+  opencl::SessionSettings settings;
+  settings.choice = choice;
+  settings.check_bounds = true;
+  return settings;
+}
+
+inline std::vector<FrameResult> reduce_by_opencl(std::shared_ptr<const Plan> plan,
+                                                 const std::vector<Frame>& frames,
+                                                 const opencl::SessionSettings& settings,
+                                                 const BackendOptions& options = {}) {
+  const auto backend = make_opencl_backend(options, settings);
+  backend->load(std::move(plan));
+  backend->submit(frames);
+  backend->finish();
+  return backend->collect();
+}
+
+inline void expect_as_cpu(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames,
+                          const opencl::SessionSettings& settings, const BackendOptions& options = {}) {
+  SCOPED_TRACE(settings.choice ? to_text(*settings.choice) : "tuned");
+  const auto expected = CpuReducer(make_cpu_plan(plan, 1), InstructionSet::kGeneric).reduce(frames);
+  const auto results = reduce_by_opencl(plan, frames, settings, options);
+  ASSERT_EQ(results.size(), expected.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(results[i].index, expected[i].index);
+    EXPECT_EQ(results[i].fault, expected[i].fault) << i;
+    ASSERT_EQ(results[i].accumulators, expected[i].accumulators) << i;
+  }
+}
+
+inline std::shared_ptr<const Plan> simple_plan(Shape shape, std::uint32_t bins = 40,
+                                               ErrorModel model = ErrorModel::kNone) {
+  IntegrationOptions options;
+  options.bins = bins;
+  options.error_model = model;
+  return std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
+}
+
+}  // namespace annulus::testing
