@@ -1,5 +1,4 @@
 #include <annulus/engine/frame_reader.hpp>
-#include <annulus/engine/prepare.hpp>
 #include <annulus/engine/scan_plan.hpp>
 
 #include <fmt/format.h>
@@ -42,8 +41,7 @@ fs::path platform_folder() {
 
 CycleReport count_cycles(const ModelReportCommand& command, const ScanPlan& scan) {
   CycleCounter counter(scan.plan);
-  FrameReader reader(
-      scan.urls, {scan.open, 1, 2, [&](Frame frame) { return prepare_frame(*scan.plan, std::move(frame)); }});
+  FrameReader reader(scan.urls, {scan.open, 1, 2});
   Progress progress("counting", command.json);
   for (std::uint64_t done = 0; done < command.frames; ++done) {
     const auto item = reader.next();

@@ -43,9 +43,9 @@ void expect_scan(const Scan& scan, annulus_sim::Launch& launch) {
   const auto results = launch_frames(scan.plan, scan.frames, launch);
   ASSERT_EQ(results.size(), scan.frames.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
-    ASSERT_EQ(results[i].fault.empty(), i % 7 != 3) << i << ": " << results[i].fault;
-    if (!results[i].fault.empty()) continue;
-    ASSERT_EQ(results[i].accumulators, scan.expected[i]) << i;
+    ASSERT_EQ(results[i].good(), i % 7 != 3) << i << ": " << results[i].fault();
+    if (!results[i].good()) continue;
+    ASSERT_EQ(results[i].sums(), scan.expected[i]) << i;
   }
 }
 

@@ -98,12 +98,12 @@ TEST(KernelFaults, DamagedByteOffsetIsNamedAndTheNextFrameIsRight) {
     const auto results = launch_frames(plan, frames);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (i % 2 == 1) {
-        EXPECT_THAT(results[i].fault, HasSubstr(kByteOffsetDamages[i / 2].fault))
+        EXPECT_THAT(results[i].fault(), HasSubstr(kByteOffsetDamages[i / 2].fault))
             << kByteOffsetDamages[i / 2].name;
         continue;
       }
-      EXPECT_EQ(results[i].fault, "");
-      EXPECT_EQ(results[i].accumulators, expected)
+      EXPECT_EQ(results[i].fault(), "");
+      EXPECT_EQ(results[i].sums(), expected)
           << "after " << (i > 0 ? kByteOffsetDamages[i / 2 - 1].name : "nothing");
     }
   }
@@ -130,12 +130,12 @@ TEST(KernelFaults, RawFramesOfTheWrongSizeAreNamedAndTheNextFrameIsRight) {
     const auto results = launch_frames(plan, frames);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (i % 2 == 1) {
-        EXPECT_EQ(results[i].fault, std::to_string(frames[i].payload.size()) + " bytes of pixels, " +
-                                        std::to_string(size) + " expected");
+        EXPECT_EQ(results[i].fault(), std::to_string(frames[i].payload.size()) + " bytes of pixels, " +
+                                          std::to_string(size) + " expected");
         continue;
       }
-      EXPECT_EQ(results[i].fault, "");
-      EXPECT_EQ(results[i].accumulators, expected) << i;
+      EXPECT_EQ(results[i].fault(), "");
+      EXPECT_EQ(results[i].sums(), expected) << i;
     }
   }
 }
@@ -180,11 +180,11 @@ TEST(KernelFaults, DamagedBlocksAreNamedAndTheNextFrameIsRight) {
     const auto results = launch_frames(plan, frames);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (i % 2 == 1) {
-        EXPECT_THAT(results[i].fault, HasSubstr(damages[i / 2].second));
+        EXPECT_THAT(results[i].fault(), HasSubstr(damages[i / 2].second));
         continue;
       }
-      EXPECT_EQ(results[i].fault, "");
-      EXPECT_EQ(results[i].accumulators, expected) << i;
+      EXPECT_EQ(results[i].fault(), "");
+      EXPECT_EQ(results[i].sums(), expected) << i;
     }
   }
 }
@@ -200,7 +200,7 @@ TEST(KernelFaults, AMatchThatPointsToItselfIsRefusedThoughTheLibraryTakesIt) {
   bytes[15] = static_cast<std::byte>(bytes.size() - 16);
   const Frame frame =
       with_bytes(block_frame(raw_frame(shape, PixelType::kI32, std::vector<std::int64_t>(64, 1))), bytes);
-  EXPECT_EQ(launch_frames(plan, {frame})[0].fault,
+  EXPECT_EQ(launch_frames(plan, {frame})[0].fault(),
             "block 0 at byte 12 of 27: corrupt, it does not decode to 256 bytes");
 }
 

@@ -88,8 +88,8 @@ Plan single_bin_plan(Shape shape, std::uint32_t bins, const std::vector<std::uin
   return plan;
 }
 
-std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames,
-                                          annulus_sim::Launch& launch) {
+std::vector<FrameResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames,
+                                       annulus_sim::Launch& launch) {
   std::vector<const Frame*> pointers;
   for (const Frame& frame : frames) pointers.push_back(&frame);
   const DevicePlan packed = pack_plan(plan, "csim");
@@ -106,7 +106,7 @@ std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Fr
   const Codec codec = frames.empty() ? Codec::kRaw : frames.front().codec;
   const PixelType type = frames.empty() ? PixelType::kI32 : frames.front().type;
   launch.run([&] { sums = call_kernel(packed, codec, type, payloads); });
-  std::vector<UnpackedResult> results;
+  std::vector<FrameResult> results;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     results.push_back(unpack_result(plan, frames[i], &sums.results[i * kernels::result_beats_of(packed.bins)],
                                     &sums.missing[i * kernels::missing_beats_of(packed.bins)], "csim"));
@@ -114,7 +114,7 @@ std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Fr
   return results;
 }
 
-std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames) {
+std::vector<FrameResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames) {
   annulus_sim::Launch launch(annulus_sim::Mode::kSequential);
   return launch_frames(plan, frames, launch);
 }

@@ -28,8 +28,8 @@ Plan random_plan(const PlanShape& shape, std::mt19937_64& random);
 Plan single_bin_plan(Shape shape, std::uint32_t bins, const std::vector<std::uint32_t>& bin_of_pixel);
 
 // One launch; all frames of one codec.
-std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames,
-                                          annulus_sim::Launch& launch);
-std::vector<UnpackedResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames);
+std::vector<FrameResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames,
+                                       annulus_sim::Launch& launch);
+std::vector<FrameResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames);
 
 }  // namespace annulus::testing

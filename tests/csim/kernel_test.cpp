@@ -27,8 +27,8 @@ void expect_definition(const Plan& plan, std::size_t count, std::mt19937_64& ran
   const auto results = launch_frames(plan, frames);
   ASSERT_EQ(results.size(), count);
   for (std::size_t i = 0; i < count; ++i) {
-    ASSERT_EQ(results[i].fault, "") << "frame " << i;
-    ASSERT_EQ(results[i].accumulators, expected[i]) << "frame " << i << " of " << count;
+    ASSERT_EQ(results[i].fault(), "") << "frame " << i;
+    ASSERT_EQ(results[i].sums(), expected[i]) << "frame " << i << " of " << count;
   }
 }
 
@@ -162,8 +162,8 @@ TEST(Kernel, LargestCountsInTheFullestBinDoNotOverflow) {
     const std::vector<std::int64_t> pixels(shape.size(), value);
     const auto results =
         launch_frames(plan, {byte_offset_frame(shape, pixels), byte_offset_frame(shape, pixels)});
-    EXPECT_EQ(results[0].accumulators, reduce_naively(plan, pixels, 0));
-    EXPECT_EQ(results[1].accumulators, results[0].accumulators);
+    EXPECT_EQ(results[0].sums(), reduce_naively(plan, pixels, 0));
+    EXPECT_EQ(results[1].sums(), results[0].sums());
   }
 }
 

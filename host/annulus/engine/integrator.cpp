@@ -1,8 +1,8 @@
+#include <annulus/backends/common/prepare_frame.hpp>
 #include <annulus/backends/cpu/latency_reducer.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/engine/integrator.hpp>
-#include <annulus/engine/prepare.hpp>
 
 namespace annulus {
 
@@ -20,8 +20,9 @@ Integrator::~Integrator() = default;
 
 Accumulators Integrator::accumulate(const Frame& frame) {
   FrameResult result = std::move(worker_->reducer->reduce({prepare_frame(*plan_, frame)}).front());
-  if (!result.good()) throw Error(ErrorKind::kInput, describe(frame), result.fault, "the frame is damaged");
-  return std::move(result.accumulators);
+  if (!result.good())
+    throw Error(ErrorKind::kInput, describe(frame), result.error().fault(), "the frame is damaged");
+  return std::move(result.sums());
 }
 
 }  // namespace annulus

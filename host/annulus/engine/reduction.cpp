@@ -1,6 +1,5 @@
 #include <annulus/core/buffer_pool.hpp>
 #include <annulus/engine/frame_reader.hpp>
-#include <annulus/engine/prepare.hpp>
 #include <annulus/engine/reduction.hpp>
 #include <annulus/plan/pattern.hpp>
 
@@ -26,7 +25,6 @@ struct Ticket {
   std::uint64_t index = 0;
   std::string source;
   std::uint64_t frame_in_source = 0;
-  bool of_several = false;
   std::uint64_t payload_bytes = 0;
   std::uint64_t bytes_held = 0;  // by the frame, until its result is there
   std::optional<Error> fault;
@@ -166,22 +164,15 @@ class Writer {
     reduced.index = ticket.index;
     reduced.source = std::move(ticket.source);
     reduced.frame_in_source = ticket.frame_in_source;
-    if (result && !result->good()) {
-      Frame named;
-      named.source = reduced.source;
-      named.frame_in_source = reduced.frame_in_source;
-      named.of_several = ticket.of_several;
-      ticket.fault = Error(ErrorKind::kInput, describe(named), result->fault,
-                           "the file is damaged or still being written; --keep-going skips such frames");
-    }
+    if (result && !result->good()) ticket.fault = result->error();
     if (ticket.fault) {
       if (!summary_.first_fault) summary_.first_fault = ticket.fault;
       if (!keep_going_) return stop();
       reduced.fault = ticket.fault->fault();
       ++summary_.bad;
     } else {
-      reduced.pattern = normalise(plan_, result->accumulators);
-      reduced.accumulators = std::move(result->accumulators);
+      reduced.pattern = normalise(plan_, result->sums());
+      reduced.accumulators = std::move(result->sums());
       summary_.pixels += plan_.pixels();
     }
     summary_.payload_bytes += ticket.payload_bytes;
@@ -237,21 +228,20 @@ class Writer {
 // Frames of a batch, so that memory is enough to fill the backend while one more batch is read. A vector that
 // is not full takes as long as a full one, so batches are as large as that allows. The reader holds to the
 // memory whatever the batch.
-std::size_t choose_batch(const Backend& backend, std::uint64_t frame_bytes, std::uint64_t memory) {
+std::size_t choose_batch(const Load& load, std::uint64_t frame_bytes, std::uint64_t memory) {
   const std::uint64_t frames = memory / std::max<std::uint64_t>(frame_bytes, 1);
-  return std::clamp<std::uint64_t>(frames / (backend.capacity() + 1), 1, backend.batch_size());
+  return std::clamp<std::uint64_t>(frames / (load.in_flight + 1), 1, load.batch);
 }
 
-// The last frames of a scan, fewer than all threads could take in full batches, are dealt out evenly, so that
-// all threads end together. Asked when every thread has got the same number of batches.
-std::size_t last_batches(const Backend& backend, std::size_t full, std::uint64_t frames_left) {
-  const std::size_t threads = std::max<std::size_t>(backend.capacity() / 2, 1);
-  if (frames_left >= full * threads) return full;
-  return std::max<std::size_t>((frames_left + threads - 1) / threads, 1);
+// The last frames of a scan, fewer than all workers could take in full batches, are dealt out evenly, so that
+// all workers end together. Asked when every worker has got the same number of batches.
+std::size_t last_batches(const Load& load, std::size_t full, std::uint64_t frames_left) {
+  if (frames_left >= full * load.workers) return full;
+  return std::max<std::size_t>((frames_left + load.workers - 1) / load.workers, 1);
 }
 
-// Frames that may wait to be submitted, if memory allows: enough to fill half of the backend at once.
-std::size_t choose_ahead(const Backend& backend) { return backend.capacity() * backend.batch_size() / 2 + 8; }
+// Frames that may wait to be submitted, if memory allows: enough for every worker at once.
+std::size_t choose_ahead(const Load& load) { return load.workers * load.batch + 8; }
 
 }  // namespace
 
@@ -288,9 +278,14 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
   const std::shared_ptr<void> tidying(nullptr, [](void*) { frame_memory().free_idle(); });
   OpenOptions open = settings.open;
   open.map_payloads = true;  // backends look whether payloads are intact
-  FrameReader reader(urls, {open, settings.readers, choose_ahead(backend),
-                            [&](Frame frame) { return prepare_frame(*plan, std::move(frame)); },
-                            settings.memory_for_frames, settings.check_file, settings.stop_requested});
+  const Load load = backend.loaded();
+  FrameReader reader(urls, {open,
+                            settings.readers,
+                            choose_ahead(load),
+                            {},
+                            settings.memory_for_frames,
+                            settings.check_file,
+                            settings.stop_requested});
   TicketQueue tickets;
   Writer writer(
       *plan, settings.keep_going, backend, tickets, sink, [&](std::uint64_t bytes) { reader.release(bytes); },
@@ -302,7 +297,7 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
 
   bool interrupted = false;
   std::vector<Frame> batch;
-  std::size_t most = backend.batch_size();
+  std::size_t most = load.batch;
   std::uint64_t batches = 0, handed_out = 0;
   const auto submit = [&] {
     if (batch.empty()) return;
@@ -317,19 +312,18 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
       auto item = reader.next(submit);
       if (!item) break;
       ++handed_out;
-      Ticket ticket{item->frame.index,      item->frame.source,         item->frame.frame_in_source,
-                    item->frame.of_several, item->frame.payload.size(), item->bytes,
-                    std::move(item->fault)};
+      Ticket ticket{item->frame.index,          item->frame.source, item->frame.frame_in_source,
+                    item->frame.payload.size(), item->bytes,        std::move(item->fault)};
       const bool good = !ticket.fault;
       if (good) batch.push_back(std::move(item->frame));
       if (tickets.full()) submit();
       tickets.push(std::move(ticket));
-      const std::size_t full = choose_batch(backend, item->bytes, settings.memory_for_frames);
+      const std::size_t full = choose_batch(load, item->bytes, settings.memory_for_frames);
       if (batch.size() < std::min(full, most)) continue;
       submit();
-      if (2 * ++batches % backend.capacity() != 0) continue;
+      if (++batches % load.workers != 0) continue;
       const std::uint64_t expected = reader.frames_expected();
-      most = last_batches(backend, full, expected - std::min(expected, handed_out));
+      most = last_batches(load, full, expected - std::min(expected, handed_out));
     }
     submit();
   } catch (...) {

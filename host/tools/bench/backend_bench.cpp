@@ -1,4 +1,4 @@
-#include <annulus/backends/registry.hpp>
+#include <annulus/backends/cpu/cpu_reducer.hpp>
 
 #include <tools/bench/backend_case.hpp>
 #include <tools/bench/candidates.hpp>
@@ -15,8 +15,7 @@ std::vector<BackendCase> cases_of(const BenchOptions& options) {
   std::vector<BackendCase> cases;
   const auto add = [&](BackendCase added) {
     // The batch that suits has a number too: it is measured once.
-    if (added.batch == 0)
-      added.batch = static_cast<unsigned>(make_backend("cpu", added.options())->batch_size());
+    if (added.batch == 0) added.batch = static_cast<unsigned>(cpu_batch_size(added.instruction_set));
     if (std::find(cases.begin(), cases.end(), added) == cases.end()) cases.push_back(added);
   };
   add(usual);
@@ -33,7 +32,7 @@ std::vector<Candidate> backend_candidates(const BenchContext& context) {
   for (const ErrorModel model : context.options.error_models) {
     const auto workload = std::make_shared<Workload>();
     workload->plan = context.subject.make_plan(model);
-    workload->frames = context.subject.prepared(*workload->plan);
+    workload->frames = context.subject.frames();
     for (const BackendCase& each : cases_of(context.options)) {
       const Work work = work_of(each, *workload);
       candidates.push_back(

@@ -1,3 +1,4 @@
+#include <annulus/backends/cpu/cpu_reducer.hpp>
 #include <annulus/backends/registry.hpp>
 #include <annulus/core/error.hpp>
 
@@ -15,13 +16,14 @@ constexpr std::uint64_t kBatchesAThread = 4;
 void reduce(Backend& backend, const Workload& workload, std::uint64_t count, FrameResult* first) {
   const std::vector<Frame>& frames = workload.frames;
   const auto frame_at = [&](std::uint64_t i) -> const Frame& { return frames[i % frames.size()]; };
+  const Load load = backend.loaded();
   std::uint64_t submitted = 0;
   std::uint64_t collected = 0;
   std::size_t in_backend = 0;
   while (collected < count) {
-    while (submitted < count && in_backend < backend.capacity()) {
+    while (submitted < count && in_backend < load.in_flight) {
       std::vector<Frame> batch;
-      while (batch.size() < backend.batch_size() && submitted < count) batch.push_back(frame_at(submitted++));
+      while (batch.size() < load.batch && submitted < count) batch.push_back(frame_at(submitted++));
       backend.submit(std::move(batch));
       ++in_backend;
     }
@@ -46,14 +48,15 @@ BackendOptions BackendCase::options() const {
 
 std::unique_ptr<Backend> BackendCase::start(const Workload& workload) const {
   auto backend = make_backend(kBackend, options());
-  backend->load(workload.plan);
-  reduce(*backend, workload, std::uint64_t{2} * threads * backend->batch_size(), nullptr);
+  const Load load = backend->load(workload.plan);
+  reduce(*backend, workload, load.in_flight * load.batch, nullptr);
   return backend;
 }
 
 Work work_of(const BackendCase& backend_case, const Workload& workload) {
-  const std::uint64_t at_once =
-      backend_case.threads * make_backend(kBackend, backend_case.options())->batch_size();
+  const std::size_t batch =
+      backend_case.batch > 0 ? backend_case.batch : cpu_batch_size(backend_case.instruction_set);
+  const std::uint64_t at_once = backend_case.threads * batch;
   const std::uint64_t least = std::max<std::uint64_t>(workload.frames.size(), kBatchesAThread * at_once);
   Work work;
   work.frames = (least + at_once - 1) / at_once * at_once;  // no thread idles at the end for want of a batch
@@ -73,12 +76,12 @@ void time_backend(const BackendCase& backend_case, const Workload& workload, std
 }
 
 void demand_good(const FrameResult& result, const Frame& frame) {
-  if (!result.good()) throw Error(ErrorKind::kInput, describe(frame), result.fault, "measure good frames");
+  if (!result.good()) throw Error(ErrorKind::kInput, describe(frame), result.fault(), "measure good frames");
 }
 
 void demand_expected(const FrameResult& first, const Workload& workload) {
-  if (workload.expected->signal.empty()) *workload.expected = first.accumulators;
-  if (*workload.expected == first.accumulators) return;
+  if (workload.expected->signal.empty()) *workload.expected = first.sums();
+  if (*workload.expected == first.sums()) return;
   throw Error(ErrorKind::kBackend, kBackend, "its sums depend on how it is run",
               "this is a fault of the program: please report it");
 }

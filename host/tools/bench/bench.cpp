@@ -1,3 +1,4 @@
+#include <annulus/backends/cpu/cpu_reducer.hpp>
 #include <annulus/backends/registry.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
@@ -107,9 +108,7 @@ void check(const BenchOptions& options) {
 }
 
 unsigned usual_batch(const BenchOptions& options) {
-  BackendOptions backend;
-  backend.instruction_set = options.instruction_sets.back();
-  return static_cast<unsigned>(make_backend("cpu", backend)->batch_size());
+  return static_cast<unsigned>(cpu_batch_size(options.instruction_sets.back()));
 }
 
 }  // namespace

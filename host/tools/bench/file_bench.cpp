@@ -53,7 +53,7 @@ std::vector<FrameResult> results_of(const Workload& workload) {
 Workload workload_for(const Subject& subject, ErrorModel model) {
   Workload workload;
   workload.plan = subject.make_plan(model);
-  workload.frames = subject.prepared(*workload.plan);
+  workload.frames = subject.frames();
   return workload;
 }
 
@@ -83,8 +83,8 @@ std::vector<ReducedFrame> patterns_of(const Workload& workload) {
   for (FrameResult& result : results_of(workload)) {
     ReducedFrame frame;
     frame.source = workload.frames[frames.size()].source;
-    frame.pattern = normalise(*workload.plan, result.accumulators);
-    frame.accumulators = std::move(result.accumulators);
+    frame.pattern = normalise(*workload.plan, result.sums());
+    frame.accumulators = std::move(result.sums());
     frames.push_back(std::move(frame));
   }
   return frames;
@@ -115,8 +115,7 @@ std::vector<Candidate> normalise_candidates(const BenchContext& context) {
                           {results->size(), 0, 0},
                           [results, plan = workload.plan](std::vector<double>& seconds) {
                             seconds.push_back(seconds_of([&] {
-                              for (const FrameResult& result : *results)
-                                normalise(*plan, result.accumulators);
+                              for (const FrameResult& result : *results) normalise(*plan, result.sums());
                             }));
                           }});
   }

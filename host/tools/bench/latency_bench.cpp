@@ -1,5 +1,4 @@
 #include <annulus/backends/registry.hpp>
-#include <annulus/engine/prepare.hpp>
 #include <annulus/plan/pattern.hpp>
 
 #include <tools/bench/backend_case.hpp>
@@ -22,7 +21,7 @@ Pattern pattern_of(Backend& backend, const Workload& workload, Frame frame) {
   backend.submit({frame});
   const std::vector<FrameResult> results = backend.collect();
   demand_good(results.front(), frame);
-  return normalise(*workload.plan, results.front().accumulators);
+  return normalise(*workload.plan, results.front().sums());
 }
 
 // A sample for each frame, on a backend that has seen a few already.
@@ -42,8 +41,7 @@ void time_frames(const LatencyCase& latency, std::vector<double>& seconds) {
       if (latency.urls.empty()) {
         pattern_of(*backend, workload, workload.frames[i]);
       } else {
-        Frame frame = open_source(latency.urls[i], latency.open)->read(0);
-        pattern_of(*backend, workload, prepare_frame(*workload.plan, std::move(frame)));
+        pattern_of(*backend, workload, open_source(latency.urls[i], latency.open)->read(0));
       }
     }));
   }
@@ -60,7 +58,7 @@ std::vector<Candidate> latency_candidates(const BenchContext& context) {
   for (const ErrorModel model : context.options.error_models) {
     const auto workload = std::make_shared<Workload>();
     workload->plan = subject.make_plan(model);
-    workload->frames = subject.prepared(*workload->plan);
+    workload->frames = subject.frames();
     for (const unsigned threads : context.options.threads) {
       for (const bool from_file : {true, false}) {
         const LatencyCase latency{

@@ -48,7 +48,7 @@ std::vector<Candidate> detector_candidates(const BenchContext& context) {
     const Subject subject(options, context.scratch / ("detector_" + name));
     const auto workload = std::make_shared<Workload>();
     workload->plan = subject.make_plan(model);
-    workload->frames = subject.prepared(*workload->plan);
+    workload->frames = subject.frames();
     candidates.push_back(time_workload("detectors",
                                        {{"detector", subject.name()}, {"pixels", subject.pixels()}},
                                        usual_case(context.options), workload));
@@ -62,7 +62,7 @@ std::vector<Candidate> bins_candidates(const BenchContext& context) {
   for (const std::uint32_t bins : context.options.bins) {
     const auto workload = std::make_shared<Workload>();
     workload->plan = context.subject.make_plan(model, bins);
-    workload->frames = context.subject.prepared(*workload->plan);
+    workload->frames = context.subject.frames();
     candidates.push_back(time_workload("bins", {{"bins", bins}}, usual_case(context.options), workload));
   }
   return candidates;

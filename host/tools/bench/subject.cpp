@@ -1,6 +1,5 @@
 #include <annulus/core/error.hpp>
 #include <annulus/engine/inputs.hpp>
-#include <annulus/engine/prepare.hpp>
 #include <annulus/engine/scan_plan.hpp>
 
 #include <tools/bench/subject.hpp>
@@ -76,12 +75,6 @@ std::shared_ptr<const Plan> Subject::make_plan(ErrorModel model, std::uint32_t b
   config.integration.error_model = model;
   config.integration.bins = bins;
   return make_scan_plan(config).plan;
-}
-
-std::vector<Frame> Subject::prepared(const Plan& plan) const {
-  std::vector<Frame> frames;
-  for (const Frame& frame : frames_) frames.push_back(prepare_frame(plan, frame));
-  return frames;
 }
 
 }  // namespace annulus

@@ -43,9 +43,6 @@ class Subject {
   std::shared_ptr<const Plan> make_plan(ErrorModel model) const;
   std::shared_ptr<const Plan> make_plan(ErrorModel model, std::uint32_t bins) const;
 
-  // The frames in memory as a backend takes them.
-  std::vector<Frame> prepared(const Plan& plan) const;
-
  private:
   void simulate(const BenchOptions& options, const std::filesystem::path& folder);
   void read(std::uint64_t most);

@@ -1,4 +1,4 @@
-#include <annulus/backends/common/frame_mismatch.hpp>
+#include <annulus/backends/common/prepare_frame.hpp>
 #include <annulus/backends/fpga/kernel_launch.hpp>
 #include <annulus/backends/fpga/pack_frames.hpp>
 #include <annulus/backends/fpga/unpack_result.hpp>
@@ -117,8 +117,7 @@ CycleCounter::CycleCounter(std::shared_ptr<const Plan> plan) : state_(new State)
 CycleCounter::~CycleCounter() = default;
 
 void CycleCounter::State::check(const Frame& frame) const {
-  std::string fault = frame_mismatch(*plan, frame);
-  if (fault.empty()) fault = packing_fault(frame);
+  const std::string fault = packing_fault(frame);
   if (!fault.empty()) throw Error(ErrorKind::kInput, describe(frame), fault);
   if (has_blocks(frame.codec) && !has_kernel_blocks(frame)) {
     throw Error(ErrorKind::kInput, describe(frame), "no kernel decodes its blocks: the host does",
@@ -133,9 +132,8 @@ void CycleCounter::State::check(const Frame& frame) const {
 }
 
 void CycleCounter::State::check(const Frame& frame, const LaunchSums& sums) const {
-  const std::string fault =
-      unpack_result(*plan, frame, sums.results.data(), sums.missing.data(), kName).fault;
-  if (!fault.empty()) throw Error(ErrorKind::kInput, describe(frame), fault, "the frame is damaged");
+  const FrameResult result = unpack_result(*plan, frame, sums.results.data(), sums.missing.data(), kName);
+  if (!result.good()) throw Error(ErrorKind::kInput, describe(frame), result.fault(), "the frame is damaged");
 }
 
 // The names of everything, with nothing added up yet.
@@ -149,8 +147,9 @@ void CycleCounter::State::begin(const Frame& frame, const TimedLaunch& launch) {
   for (PortTraffic& port : totals.ports) port.bytes_a_frame = 0;
 }
 
-void CycleCounter::add(const Frame& frame) {
+void CycleCounter::add(const Frame& as_read) {
   State& state = *state_;
+  const Frame frame = prepare_frame(*state.plan, as_read);
   state.check(frame);
   const TimedLaunch once = launch_recorded(state.packed, frame, 1);
   state.check(frame, once.sums);

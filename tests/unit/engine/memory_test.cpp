@@ -114,15 +114,14 @@ class NotingBackend : public Backend {
  public:
   std::vector<std::size_t> batches;
 
-  void load(std::shared_ptr<const Plan> plan) override { cpu_->load(std::move(plan)); }
+  Load load(std::shared_ptr<const Plan> plan) override { return cpu_->load(std::move(plan)); }
+  Load loaded() const override { return cpu_->loaded(); }
   void submit(std::vector<Frame> batch) override {
     batches.push_back(batch.size());
     cpu_->submit(std::move(batch));
   }
   void finish() override { cpu_->finish(); }
   std::vector<FrameResult> collect() override { return cpu_->collect(); }
-  std::size_t batch_size() const override { return cpu_->batch_size(); }
-  std::size_t capacity() const override { return cpu_->capacity(); }
   double busy_seconds() const override { return cpu_->busy_seconds(); }
 
  private:
@@ -134,8 +133,8 @@ std::vector<std::size_t> batches_of_two_threads(std::size_t frames) {
   const ScratchFolder folder;
   const LargeScan scan(folder, frames, true);
   NotingBackend backend;
-  backend.load(scan.plan);
-  EXPECT_EQ(backend.batch_size() * backend.capacity(), 64u);
+  const Load load = backend.load(scan.plan);
+  EXPECT_EQ(load.batch * load.in_flight, 64u);
   CheckingSink sink(scan);
   ReductionSettings settings;
   settings.memory_for_frames = 105 * scan.largest;

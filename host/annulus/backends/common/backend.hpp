@@ -1,6 +1,7 @@
 // What reduces frames: load a plan, then submit batches and collect their results in the same order.
 #pragma once
 
+#include <annulus/core/error.hpp>
 #include <annulus/core/frame.hpp>
 #include <annulus/core/instruction_set.hpp>
 #include <annulus/plan/accumulators.hpp>
@@ -8,17 +9,33 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace annulus {
 
-// A frame that could not be reduced has a fault and no sums; the frames around it are not affected.
+// A frame that could not be reduced has an error and no sums; the frames around it are not affected.
 struct FrameResult {
   std::uint64_t index = 0;
-  Accumulators accumulators;
-  std::string fault;  // empty: the frame is good
+  std::variant<Accumulators, Error> outcome;
 
-  bool good() const { return fault.empty(); }
+  bool good() const { return outcome.index() == 0; }
+  Accumulators& sums() { return std::get<Accumulators>(outcome); }
+  const Accumulators& sums() const { return std::get<Accumulators>(outcome); }
+  const Error& error() const { return std::get<Error>(outcome); }
+  std::string fault() const { return good() ? std::string() : error().fault(); }
+};
+
+// What a backend says of a frame whose payload does not decode.
+Error damaged_frame(const Frame& frame, std::string fault);
+
+// How a backend that has a plan wants its frames.
+struct Load {
+  std::size_t batch = 1;      // frames that fill one batch
+  std::size_t workers = 1;    // batches that it reduces at the same time
+  std::size_t in_flight = 1;  // batches that it holds at most: in work, waiting, or not yet collected
+
+  bool operator==(const Load&) const = default;
 };
 
 // Where time goes inside a backend, added up over a scan.
@@ -34,11 +51,15 @@ class Backend {
   virtual ~Backend() = default;
 
   // Before the first submit, and again only when everything submitted was collected.
-  virtual void load(std::shared_ptr<const Plan> plan) = 0;
+  // Throws kBackend if it cannot take the plan.
+  virtual Load load(std::shared_ptr<const Plan> plan) = 0;
 
-  // Takes the frames and returns; blocks while the backend holds as many batches as it can.
-  // Frames must have the plan's shape and an integer type up to 32 bits; one whose payload is not intact()
-  // after it was reduced gets a fault. One thread submits.
+  // What load() returned last.
+  virtual Load loaded() const = 0;
+
+  // Takes the frames, as their source gave them, and returns; blocks while the backend holds as many batches
+  // as it can. A frame that is not one of the plan, or whose payload is not intact() after it was reduced,
+  // gets an error. One thread submits.
   virtual void submit(std::vector<Frame> batch) = 0;
 
   // No more batches will come: collect() returns an empty vector after the last.
@@ -46,11 +67,6 @@ class Backend {
 
   // Waits for the oldest batch not yet collected; its results in frame order. One thread collects.
   virtual std::vector<FrameResult> collect() = 0;
-
-  // The number of frames that fill one batch, which may depend on the plan, and of batches that it holds at
-  // most.
-  virtual std::size_t batch_size() const = 0;
-  virtual std::size_t capacity() const = 0;
 
   // Time spent decoding and integrating, added up over threads or compute units.
   virtual double busy_seconds() const = 0;

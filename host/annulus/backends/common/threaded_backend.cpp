@@ -1,3 +1,4 @@
+#include <annulus/backends/common/prepare_frame.hpp>
 #include <annulus/backends/common/threaded_backend.hpp>
 #include <annulus/core/error.hpp>
 
@@ -12,14 +13,47 @@
 namespace annulus {
 namespace {
 
-// Frames whose file was changed while it was mapped: nobody knows what was reduced.
-void refuse_changed(const std::vector<Frame>& frames, std::vector<FrameResult>& results) {
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (frames[i].payload.intact()) continue;
-    results[i].accumulators = {};
-    results[i].fault = "the file was changed or became shorter while it was read";
-  }
+// One batch in work, one that waits.
+constexpr std::size_t kBatchesPerThread = 2;
+
+// A frame whose file was changed while it was mapped: nobody knows what was reduced.
+Error changed_file(const Frame& frame) {
+  return damaged_frame(frame, "the file was changed or became shorter while it was read");
 }
+
+// The frames of a batch that belong to the plan, as reducers take them; the others have their error already.
+class PreparedBatch {
+ public:
+  PreparedBatch(const Plan& plan, std::vector<Frame> frames) : results_(frames.size()) {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      results_[i].index = frames[i].index;
+      try {
+        const Bytes as_read = frames[i].payload;
+        Frame prepared = prepare_frame(plan, std::move(frames[i]));
+        if (!as_read.intact()) throw changed_file(prepared);
+        prepared_.push_back(std::move(prepared));
+        places_.push_back(i);
+      } catch (const Error& error) {
+        results_[i].outcome = error;
+      }
+    }
+  }
+
+  std::vector<FrameResult> reduce_by(BatchReducer& reducer) {
+    if (prepared_.empty()) return std::move(results_);
+    std::vector<FrameResult> reduced = reducer.reduce(prepared_);
+    for (std::size_t i = 0; i < prepared_.size(); ++i) {
+      if (!prepared_[i].payload.intact()) reduced[i].outcome = changed_file(prepared_[i]);
+      results_[places_[i]] = std::move(reduced[i]);
+    }
+    return std::move(results_);
+  }
+
+ private:
+  std::vector<FrameResult> results_;
+  std::vector<Frame> prepared_;
+  std::vector<std::size_t> places_;  // of the prepared frames in the batch
+};
 
 class ThreadedBackend final : public Backend {
  public:
@@ -27,15 +61,21 @@ class ThreadedBackend final : public Backend {
 
   ~ThreadedBackend() override { stop(); }
 
-  void load(std::shared_ptr<const Plan> plan) override {
+  Load load(std::shared_ptr<const Plan> plan) override {
     stop();
     loaded_ = {};  // first: a card has one owner at a time, and a plan that is refused leaves none loaded
-    loaded_ = settings_.prepare(std::move(plan));
+    loaded_ = settings_.prepare(plan);
+    plan_ = std::move(plan);
     stopping_ = finished_ = false;
     submitted_ = collected_ = 0;
     waiting_.clear();
     done_.clear();
     for (unsigned i = 0; i < loaded_.threads; ++i) workers_.emplace_back([this] { work(); });
+    return loaded();
+  }
+
+  Load loaded() const override {
+    return {loaded_.batch, loaded_.threads, kBatchesPerThread * loaded_.threads};
   }
 
   void submit(std::vector<Frame> batch) override {
@@ -43,7 +83,7 @@ class ThreadedBackend final : public Backend {
       throw Error(ErrorKind::kBackend, settings_.name, "no plan is loaded", "call load() before submit()");
     }
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return submitted_ - collected_ < capacity(); });
+    changed_.wait(lock, [this] { return submitted_ - collected_ < loaded().in_flight; });
     waiting_.push_back({submitted_++, std::move(batch)});
     changed_.notify_all();
   }
@@ -67,13 +107,6 @@ class ThreadedBackend final : public Backend {
     if (done.failure) std::rethrow_exception(done.failure);
     return std::move(done.results);
   }
-
-  std::size_t batch_size() const override {
-    return loaded_.batch_size > 0 ? loaded_.batch_size : settings_.batch_size;
-  }
-
-  // Two a thread: one in work, one waiting.
-  std::size_t capacity() const override { return 2 * std::size_t{loaded_.threads}; }
 
   double busy_seconds() const override {
     const std::lock_guard lock(mutex_);
@@ -109,13 +142,11 @@ class ThreadedBackend final : public Backend {
       const auto start = std::chrono::steady_clock::now();
       try {
         if (!reducer) reducer = loaded_.make_reducer();
-        done.results = reducer->reduce(batch.frames);
-        refuse_changed(batch.frames, done.results);
+        done.results = PreparedBatch(*plan_, std::move(batch.frames)).reduce_by(*reducer);
       } catch (...) {
         done.failure = std::current_exception();
       }
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-      batch.frames.clear();
       const std::lock_guard lock(mutex_);
       busy_seconds_ += spent.count();
       done_.emplace(batch.number, std::move(done));
@@ -134,6 +165,7 @@ class ThreadedBackend final : public Backend {
 
   const ThreadedSettings settings_;
   LoadedPlan loaded_;
+  std::shared_ptr<const Plan> plan_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Waiting> waiting_;

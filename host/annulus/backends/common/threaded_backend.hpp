@@ -1,4 +1,5 @@
-// What backends that reduce a batch in a thread share: the queues, the order, the threads.
+// What backends that reduce a batch in a thread share: the queues, the order, the threads, and the check of
+// every frame against the plan.
 #pragma once
 
 #include <annulus/backends/common/backend.hpp>
@@ -10,26 +11,26 @@
 
 namespace annulus {
 
-// One a thread: owns the scratch memory that a batch needs.
+// One per thread: owns the scratch memory that a batch needs.
 class BatchReducer {
  public:
   virtual ~BatchReducer() = default;
 
-  // Any number of frames; results in their order. What it throws ends the scan.
+  // Any number of frames that prepare_frame() let pass; results in their order. What it throws ends the scan.
   virtual std::vector<FrameResult> reduce(const std::vector<Frame>& frames) = 0;
 };
 
-// A plan that a backend has taken: how to make the reducers, and how many threads shall have one.
+// A plan that a backend has taken: how to make the reducers, how many threads shall have one, and how many
+// frames each takes at once.
 struct LoadedPlan {
   std::function<std::unique_ptr<BatchReducer>()> make_reducer;
   unsigned threads = 1;
-  std::size_t batch_size = 0;                            // 0: as in the settings
+  std::size_t batch = 1;
   std::function<std::vector<StageTime>()> profile = {};  // none: nothing to tell
 };
 
 struct ThreadedSettings {
   std::string name;
-  std::size_t batch_size = 1;
 
   // Called by load(), in the caller's thread: what all reducers share is made here. Throws if the plan cannot
   // be taken.

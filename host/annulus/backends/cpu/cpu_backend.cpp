@@ -11,13 +11,11 @@ std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options) {
   ThreadedSettings settings;
   settings.name = "cpu";
   if (options.latency) {
-    settings.batch_size = 1;
     settings.prepare = [=](std::shared_ptr<const Plan> plan) -> LoadedPlan {
       const auto shared = make_cpu_plan(std::move(plan), threads);
-      return {[=] { return make_latency_reducer(shared, set, threads); }, 1};
+      return {[=] { return make_latency_reducer(shared, set, threads); }, 1, 1};
     };
   } else {
-    settings.batch_size = options.batch > 0 ? options.batch : cpu_batch_size(set);
     settings.prepare = [=, batch = options.batch](std::shared_ptr<const Plan> plan) -> LoadedPlan {
       const std::size_t suits = batch > 0 ? batch : cpu_batch_size(set, *plan);
       const auto shared = make_cpu_plan(std::move(plan), threads);

@@ -1,4 +1,3 @@
-#include <annulus/backends/common/frame_mismatch.hpp>
 #include <annulus/backends/cpu/cpu_reducer.hpp>
 
 #include <algorithm>
@@ -46,8 +45,7 @@ std::vector<FrameResult> CpuReducer::reduce(const std::vector<Frame>& frames) {
   decoders_.resize(frames.size());
   for (std::size_t i = 0; i < frames.size(); ++i) {
     results[i].index = frames[i].index;
-    results[i].fault = frame_mismatch(*plan_->plan, frames[i]);
-    if (results[i].good()) decoders_[i].emplace(frames[i], set_);
+    decoders_[i].emplace(frames[i], set_);
   }
   const std::vector<Group> groups = make_groups(frames.size());
   for (const Group& group : groups) {
@@ -57,7 +55,7 @@ std::vector<FrameResult> CpuReducer::reduce(const std::vector<Frame>& frames) {
   }
   for (std::size_t band = 0; band < plan_->banded.band_count(); ++band) {
     for (const Group& group : groups) {
-      decode_band(band, group, results);
+      decode_band(band, group, frames, results);
       group.sums->add_band(band, values_.data());
     }
   }
@@ -69,8 +67,8 @@ std::vector<FrameResult> CpuReducer::reduce(const std::vector<Frame>& frames) {
     std::vector<Accumulators> sums = group.sums->take(std::span(fraction_bits).first(group.count));
     for (std::size_t lane = 0; lane < group.count; ++lane) {
       const std::size_t i = group.first + lane;
-      if (decoders_[i] && !decoders_[i]->finish()) fail(i, results);
-      if (decoders_[i]) results[i].accumulators = std::move(sums[lane]);
+      if (decoders_[i] && !decoders_[i]->finish()) fail(frames[i], i, results);
+      if (decoders_[i]) results[i].outcome = std::move(sums[lane]);
     }
   }
   return results;
@@ -99,7 +97,8 @@ const LaneKernels& CpuReducer::kernels_for(std::size_t frames) const {
   return worth_a_vector(frames, vector.lanes) ? vector : single_lane_kernels(set_);
 }
 
-void CpuReducer::decode_band(std::size_t band, const Group& group, std::vector<FrameResult>& results) {
+void CpuReducer::decode_band(std::size_t band, const Group& group, const std::vector<Frame>& frames,
+                             std::vector<FrameResult>& results) {
   const std::size_t lanes = group.sums->lanes();
   const std::size_t start = band * kBandPixels;
   const std::size_t length = std::min<std::size_t>(kBandPixels, plan_->plan->pixels() - start);
@@ -111,7 +110,7 @@ void CpuReducer::decode_band(std::size_t band, const Group& group, std::vector<F
       const std::size_t frame = group.first + lane;
       const bool present = lane < group.count && decoders_[frame];
       if (present && decoders_[frame]->next(row.first(count))) continue;
-      if (present) fail(frame, results);
+      if (present) fail(frames[frame], frame, results);
       std::fill(row.begin(), row.end(), 0);
     }
     group.sums->kernels().interleave(rows_.data(), kRowStride, (count + 7) / 8 * 8, &values_[done * lanes]);
@@ -119,9 +118,9 @@ void CpuReducer::decode_band(std::size_t band, const Group& group, std::vector<F
   std::fill_n(&values_[kNoPixel * lanes], lanes, 0);
 }
 
-void CpuReducer::fail(std::size_t frame, std::vector<FrameResult>& results) {
-  results[frame].fault = decoders_[frame]->fault();
-  decoders_[frame].reset();
+void CpuReducer::fail(const Frame& frame, std::size_t place, std::vector<FrameResult>& results) {
+  results[place].outcome = damaged_frame(frame, decoders_[place]->fault());
+  decoders_[place].reset();
 }
 
 }  // namespace annulus

@@ -43,8 +43,9 @@ class CpuReducer final : public BatchReducer {
 
   std::vector<Group> make_groups(std::size_t frames);
   const LaneKernels& kernels_for(std::size_t frames) const;
-  void decode_band(std::size_t band, const Group& group, std::vector<FrameResult>& results);
-  void fail(std::size_t frame, std::vector<FrameResult>& results);
+  void decode_band(std::size_t band, const Group& group, const std::vector<Frame>& frames,
+                   std::vector<FrameResult>& results);
+  void fail(const Frame& frame, std::size_t place, std::vector<FrameResult>& results);
 
   std::shared_ptr<const CpuPlan> plan_;
   const InstructionSet set_;

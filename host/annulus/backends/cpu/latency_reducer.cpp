@@ -1,4 +1,3 @@
-#include <annulus/backends/common/frame_mismatch.hpp>
 #include <annulus/backends/cpu/latency_reducer.hpp>
 
 #include <algorithm>
@@ -41,8 +40,6 @@ class LatencyReducer final : public BatchReducer {
   FrameResult reduce_one(const Frame& frame) {
     FrameResult result;
     result.index = frame.index;
-    result.fault = frame_mismatch(*plan_->plan, frame);
-    if (!result.good()) return result;
     const std::uint32_t one = one_count(frame);
     for (const auto& sums : sums_) sums->start({&one, 1});
     decoded_ = next_ = 0;
@@ -55,11 +52,11 @@ class LatencyReducer final : public BatchReducer {
     }
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     if (!decoded || !decoder.finish()) {
-      result.fault = decoder.fault();
+      result.outcome = damaged_frame(frame, decoder.fault());
       return result;
     }
     for (std::size_t i = 1; i < sums_.size(); ++i) sums_[0]->merge(*sums_[i]);
-    result.accumulators = std::move(sums_[0]->take({&frame.fraction_bits, 1}).front());
+    result.outcome = std::move(sums_[0]->take({&frame.fraction_bits, 1}).front());
     return result;
   }
 

@@ -1,4 +1,3 @@
-#include <annulus/backends/common/frame_mismatch.hpp>
 #include <annulus/backends/fpga/kernel_batch.hpp>
 #include <annulus/backends/fpga/pack_frames.hpp>
 #include <annulus/backends/fpga/unpack_result.hpp>
@@ -17,14 +16,13 @@ struct Launched {
 // The frames of a batch that can be launched, each as a kernel takes it; the others get their fault.
 class LaunchableFrames {
  public:
-  LaunchableFrames(const Plan& plan, const std::vector<Frame>& frames, bool has_bslz4,
-                   std::vector<FrameResult>& results)
+  LaunchableFrames(const std::vector<Frame>& frames, bool has_bslz4, std::vector<FrameResult>& results)
       : decoded_(frames.size()) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
       results[i].index = frames[i].index;
-      results[i].fault = frame_mismatch(plan, frames[i]);
-      if (results[i].good()) results[i].fault = packing_fault(frames[i]);
-      if (results[i].good()) add(i, frames[i], has_bslz4, results[i].fault);
+      std::string fault = packing_fault(frames[i]);
+      if (fault.empty()) fault = add(i, frames[i], has_bslz4);
+      if (!fault.empty()) results[i].outcome = damaged_frame(frames[i], std::move(fault));
     }
   }
 
@@ -37,14 +35,16 @@ class LaunchableFrames {
   }
 
  private:
-  void add(std::size_t place, const Frame& frame, bool has_bslz4, std::string& fault) {
+  // What is wrong with the frame; empty if nothing is.
+  std::string add(std::size_t place, const Frame& frame, bool has_bslz4) {
     const bool decodes_here = has_blocks(frame.codec) && !(has_bslz4 && has_kernel_blocks(frame));
     try {
       if (decodes_here) decoded_[place] = decode_blocks(frame);
       items_.push_back({place, decodes_here ? &decoded_[place] : &frame});
     } catch (const Error& error) {
-      fault = error.fault();
+      return error.fault();
     }
+    return {};
   }
 
   std::vector<Frame> decoded_;
@@ -57,7 +57,7 @@ std::vector<FrameResult> reduce_by_launches(const Plan& plan, const std::vector<
                                             const std::string& backend, bool has_bslz4,
                                             const LaunchFrames& launch) {
   std::vector<FrameResult> results(frames.size());
-  const LaunchableFrames launchable(plan, frames, has_bslz4, results);
+  const LaunchableFrames launchable(frames, has_bslz4, results);
   for (const Codec codec : kKernelCodecs) {
     const std::vector<Launched> taken = launchable.of(codec);
     if (taken.empty()) continue;
@@ -65,12 +65,9 @@ std::vector<FrameResult> reduce_by_launches(const Plan& plan, const std::vector<
     for (const Launched& item : taken) launched.push_back(item.frame);
     const LaunchSums sums = launch(codec, launched);
     for (std::size_t k = 0; k < taken.size(); ++k) {
-      UnpackedResult unpacked =
+      results[taken[k].place] =
           unpack_result(plan, *launched[k], sums.results.data() + k * kernels::result_beats_of(plan.bins()),
                         sums.missing.data() + k * kernels::missing_beats_of(plan.bins()), backend);
-      FrameResult& result = results[taken[k].place];
-      result.accumulators = std::move(unpacked.accumulators);
-      result.fault = std::move(unpacked.fault);
     }
   }
   return results;

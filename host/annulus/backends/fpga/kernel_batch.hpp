@@ -21,7 +21,7 @@ struct LaunchSums {
 // Runs the kernel for `codec` on frames of that codec and one type.
 using LaunchFrames = std::function<LaunchSums(Codec codec, std::span<const Frame* const> frames)>;
 
-// Results in the order of the frames; those that do not fit the plan have a fault and are not launched.
+// Results in the order of the frames; those that no kernel could take have their error and are not launched.
 // Blocks that no kernel takes, or none if `has_bslz4` is false, are decoded here and launched as plain
 // pixels.
 std::vector<FrameResult> reduce_by_launches(const Plan& plan, const std::vector<Frame>& frames,

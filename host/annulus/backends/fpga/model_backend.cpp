@@ -49,11 +49,10 @@ class ModelReducer final : public BatchReducer {
 std::unique_ptr<Backend> make_model_backend(const BackendOptions& options) {
   ThreadedSettings settings;
   settings.name = kModelName;
-  settings.batch_size = kModelBatch;
   settings.prepare = [threads =
                           resolve_threads(options.threads)](std::shared_ptr<const Plan> plan) -> LoadedPlan {
     const auto packed = std::make_shared<const DevicePlan>(pack_plan(*plan, kModelName));
-    return {[plan, packed] { return std::make_unique<ModelReducer>(plan, packed); }, threads};
+    return {[plan, packed] { return std::make_unique<ModelReducer>(plan, packed); }, threads, kModelBatch};
   };
   return make_threaded_backend(std::move(settings));
 }

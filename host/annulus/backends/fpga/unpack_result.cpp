@@ -71,8 +71,8 @@ std::vector<std::int64_t> gather(const SumBeat* rows, std::size_t stride, std::s
 
 }  // namespace
 
-UnpackedResult unpack_result(const Plan& plan, const Frame& frame, const SumBeat* results,
-                             const SumBeat* missing, const std::string& backend) {
+FrameResult unpack_result(const Plan& plan, const Frame& frame, const SumBeat* results,
+                          const SumBeat* missing, const std::string& backend) {
   const SumBeat& header = results[0];
   const auto build = static_cast<std::uint64_t>(header.sum[kernels::kHeaderBuild]);
   if (build != kernels::kBuildWord) {
@@ -81,24 +81,22 @@ UnpackedResult unpack_result(const Plan& plan, const Frame& frame, const SumBeat
         fmt::format("the kernels are of build {:#x}, this program is for {:#x}", build, kernels::kBuildWord),
         "use kernels and program of the same build");
   }
-  UnpackedResult unpacked;
   const std::int64_t status = header.sum[kernels::kHeaderStatus];
   if (status != kernels::kGood) {
-    unpacked.fault = describe_status(status, frame, header);
-    return unpacked;
+    return {frame.index, damaged_frame(frame, describe_status(status, frame, header))};
   }
   const std::size_t bins = plan.bins();
   constexpr std::size_t kUpper = kernels::kBanks;
-  Accumulators& sums = unpacked.accumulators;
+  Accumulators sums;
   sums.fraction_bits = frame.fraction_bits;
   sums.signal = gather(results + 1, 1, 0, bins);
   if (plan.has_variance()) sums.variance = gather(results + 1, 1, kUpper, bins);
   sums.invalid_pixels = static_cast<std::uint64_t>(header.sum[kernels::kHeaderInvalid]);
-  if (sums.invalid_pixels == 0) return unpacked;
+  if (sums.invalid_pixels == 0) return {frame.index, std::move(sums)};
   sums.missing_count = gather(missing, 2, 0, bins);
   sums.missing_normalization = gather(missing, 2, kUpper, bins);
   if (!plan.dark.empty()) sums.missing_dark = gather(missing + 1, 2, 0, bins);
-  return unpacked;
+  return {frame.index, std::move(sums)};
 }
 
 }  // namespace annulus

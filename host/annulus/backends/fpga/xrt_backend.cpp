@@ -80,7 +80,7 @@ LoadedPlan load_plan(std::shared_ptr<const Plan> plan, const BackendOptions& opt
   });
   const auto next = std::make_shared<std::atomic<std::size_t>>(0);
   return {[=] { return std::make_unique<XrtReducer>(plan, packed, card, has_bslz4, (*next)++); },
-          static_cast<unsigned>(units) * kLaunchesPerUnit};
+          static_cast<unsigned>(units) * kLaunchesPerUnit, kFramesPerLaunch};
 }
 
 }  // namespace
@@ -88,7 +88,6 @@ LoadedPlan load_plan(std::shared_ptr<const Plan> plan, const BackendOptions& opt
 std::unique_ptr<Backend> make_xrt_backend(const BackendOptions& options) {
   ThreadedSettings settings;
   settings.name = kXrtName;
-  settings.batch_size = kFramesPerLaunch;
   settings.prepare = [options](std::shared_ptr<const Plan> plan) {
     return load_plan(std::move(plan), options);
   };

@@ -1,4 +1,3 @@
-#include <annulus/backends/common/frame_mismatch.hpp>
 #include <annulus/backends/common/threaded_backend.hpp>
 #include <annulus/backends/opencl/batch.hpp>
 #include <annulus/backends/opencl/block_table.hpp>
@@ -49,8 +48,7 @@ bool has_impossible_sizes(const Frame& frame) {
 
 class OpenClReducer final : public BatchReducer {
  public:
-  OpenClReducer(std::shared_ptr<const Plan> plan, std::shared_ptr<const opencl::Session> session)
-      : plan_(std::move(plan)), batch_(std::move(session)) {}
+  explicit OpenClReducer(std::shared_ptr<const opencl::Session> session) : batch_(std::move(session)) {}
 
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override {
     std::vector<FrameResult> results(frames.size());
@@ -58,8 +56,6 @@ class OpenClReducer final : public BatchReducer {
     std::map<Codec, std::vector<std::size_t>> by_codec;
     for (std::size_t i = 0; i < frames.size(); ++i) {
       results[i].index = frames[i].index;
-      results[i].fault = frame_mismatch(*plan_, frames[i]);
-      if (!results[i].good()) continue;
       decoded[i] = frames[i];
       if (has_impossible_sizes(frames[i])) {
         set_fault(frames[i], results[i]);
@@ -84,7 +80,7 @@ class OpenClReducer final : public BatchReducer {
         if (sums[k].faulty) {
           set_fault(frames[numbers[k]], result);
         } else {
-          result.accumulators = std::move(sums[k].sums);
+          result.outcome = std::move(sums[k].sums);
         }
       }
     }
@@ -95,17 +91,16 @@ class OpenClReducer final : public BatchReducer {
   // The device says that a frame is bad; the words for it come from the CPU's decoder, so that they are the
   // same everywhere. A file that was changed meanwhile may look good by now, and is told apart later.
   void set_fault(const Frame& frame, FrameResult& result) const {
-    result.fault = words_for(frame);
-    if (!result.good()) return;
-    if (frame.payload.intact()) {
+    std::string fault = words_for(frame);
+    if (fault.empty() && frame.payload.intact()) {
       throw Error(ErrorKind::kBackend, kOpenClName,
                   fmt::format("{} does not decode on the device, but does on the CPU", describe(frame)),
                   "this is a fault of the kernels or of the driver: please report it");
     }
-    result.fault = "the file was changed while it was read";
+    if (fault.empty()) fault = "the file was changed while it was read";
+    result.outcome = damaged_frame(frame, std::move(fault));
   }
 
-  std::shared_ptr<const Plan> plan_;
   opencl::Batch batch_;
 };
 
@@ -144,7 +139,6 @@ std::unique_ptr<Backend> make_opencl_backend(const BackendOptions& options,
   const auto devices = opencl::select_devices(options.device);
   ThreadedSettings settings;
   settings.name = kOpenClName;
-  settings.batch_size = opencl::kLanes;
   settings.prepare = [devices, options,
                       wanted = session_settings](std::shared_ptr<const Plan> plan) -> LoadedPlan {
     // A reducer's turn decides about its device: one device after the other, then the first again.
@@ -167,8 +161,9 @@ std::unique_ptr<Backend> make_opencl_backend(const BackendOptions& options,
     const auto next = std::make_shared<std::atomic<std::size_t>>(0);
     LoadedPlan loaded;
     loaded.threads = static_cast<unsigned>(turns.size());
-    loaded.make_reducer = [plan, turns, next] {
-      return std::make_unique<OpenClReducer>(plan, turns[next->fetch_add(1) % turns.size()]);
+    loaded.batch = opencl::kLanes;
+    loaded.make_reducer = [turns, next] {
+      return std::make_unique<OpenClReducer>(turns[next->fetch_add(1) % turns.size()]);
     };
     if (wanted.profile) loaded.profile = [profile = wanted.profile] { return stage_times(*profile); };
     return loaded;

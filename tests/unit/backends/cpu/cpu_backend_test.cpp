@@ -1,3 +1,4 @@
+#include <annulus/backends/cpu/cpu_reducer.hpp>
 #include <annulus/backends/registry.hpp>
 #include <annulus/core/error.hpp>
 
@@ -8,6 +9,7 @@
 
 #include "naive_reduction.hpp"
 #include "plan_fixtures.hpp"
+#include "results.hpp"
 #include "test_frames.hpp"
 
 namespace annulus::testing {
@@ -62,7 +64,7 @@ TEST(CpuBackend, ResultsAreInOrderAndDoNotDependOnThreadsOrBatches) {
       ASSERT_EQ(results.size(), scan.pixels.size());
       for (std::size_t i = 0; i < results.size(); ++i) {
         EXPECT_EQ(results[i].index, i);
-        ASSERT_EQ(results[i].accumulators, reduce_naively(*scan.plan, scan.pixels[i], 0)) << i;
+        ASSERT_EQ(results[i].sums(), reduce_naively(*scan.plan, scan.pixels[i], 0)) << i;
       }
       EXPECT_GT(backend->busy_seconds(), 0);
     }
@@ -78,12 +80,15 @@ TEST(CpuBackend, ResultsDoNotDependOnLatencyOrTheBatchAskedFor) {
       options.latency = latency;
       options.batch = batch;
       const auto backend = make_backend("cpu", options);
-      backend->load(scan.plan);
-      EXPECT_EQ(backend->batch_size(), latency ? 1 : batch != 0 ? batch : backend->batch_size());
-      const auto results = reduce_all(*backend, scan, backend->batch_size());
+      const Load load = backend->load(scan.plan);
+      EXPECT_EQ(load.batch, latency ? 1 : batch != 0 ? batch : load.batch);
+      EXPECT_EQ(load.workers, latency ? 1u : 3u);
+      EXPECT_EQ(load.in_flight, 2 * load.workers);
+      EXPECT_EQ(backend->loaded(), load);
+      const auto results = reduce_all(*backend, scan, load.batch);
       ASSERT_EQ(results.size(), scan.pixels.size());
       for (std::size_t i = 0; i < results.size(); ++i) {
-        ASSERT_EQ(results[i].accumulators, reduce_naively(*scan.plan, scan.pixels[i], 0)) << i;
+        ASSERT_EQ(results[i].sums(), reduce_naively(*scan.plan, scan.pixels[i], 0)) << i;
       }
     }
   }
@@ -113,8 +118,48 @@ TEST(Backends, AFrameThatChangedWhileItWasReducedGetsAFault) {
     backend->submit(frames);
     const auto results = backend->collect();
     EXPECT_TRUE(results[0].good() && results[2].good());
-    EXPECT_THAT(results[1].fault, ::testing::HasSubstr("changed"));
-    EXPECT_EQ(results[1].accumulators, Accumulators());
+    EXPECT_THAT(results[1].fault(), ::testing::HasSubstr("changed"));
+  }
+}
+
+TEST(Backends, AFrameOfAnotherKindGetsAnErrorWithACureAndLeavesTheOthersRight) {
+  const Scan scan(2);
+  Frame other_shape = raw_frame({40, 30}, PixelType::kI32, scan.pixels[0]);
+  Frame other_type = raw_frame(scan.shape, PixelType::kU16, scan.pixels[0]);
+  Frame other_limit = raw_frame(scan.shape, PixelType::kI32, scan.pixels[0]);
+  other_limit.max_count = 100;
+  const Frame good = raw_frame(scan.shape, PixelType::kI32, scan.pixels[1]);
+  for (const char* const name : {"cpu", "model"}) {
+    const auto results =
+        reduce_by(*make_backend(name, {1}), scan.plan, {other_shape, good, other_type, other_limit, good});
+    ASSERT_EQ(results.size(), 5u);
+    for (const std::size_t i : {0, 2, 3}) {
+      ASSERT_FALSE(results[i].good()) << name << i;
+      EXPECT_EQ(results[i].error().kind(), ErrorKind::kInput);
+      EXPECT_EQ(results[i].error().where(), "test");
+    }
+    EXPECT_THAT(results[0].error().what(), ::testing::HasSubstr("40 x 30"));
+    EXPECT_THAT(results[0].error().cure(), ::testing::HasSubstr("in a scan of their own"));
+    EXPECT_THAT(results[2].error().what(), ::testing::HasSubstr("uint16"));
+    EXPECT_THAT(results[3].error().what(), ::testing::HasSubstr("saturates at 100"));
+    for (const std::size_t i : {1, 4}) {
+      EXPECT_EQ(results[i].sums(), reduce_naively(*scan.plan, scan.pixels[1], 0)) << name << i;
+    }
+  }
+}
+
+TEST(Backends, FloatingPointFramesGoInAsTheyAreRead) {
+  const Shape shape{30, 40};
+  IntegrationOptions options;
+  options.bins = 25;
+  const auto plan = std::make_shared<const Plan>(
+      build_plan(small_geometry(shape), options, {}, {"test", shape, PixelType::kF32}));
+  const std::vector<std::int64_t> pixels(shape.size(), 7);
+  for (const char* const name : {"cpu", "model"}) {
+    const auto results =
+        reduce_by(*make_backend(name, {1}), plan, {raw_frame(shape, PixelType::kF32, pixels)});
+    ASSERT_TRUE(results[0].good()) << results[0].fault();
+    EXPECT_EQ(results[0].sums(), reduce_naively(*plan, pixels, 0)) << name;
   }
 }
 
@@ -135,13 +180,13 @@ TEST(CpuBackend, BatchesOfLargeCakesAreSmallerSoThatSumsStayInBounds) {
   IntegrationOptions options;
   options.bins = 1000;
   const auto backend = make_backend("cpu", {1});
-  const std::size_t usual = backend->batch_size();
+  const std::size_t usual = cpu_batch_size(best_instruction_set());
   const auto batch_for = [&](std::uint32_t azimuth_bins, ErrorModel model) {
     options.azimuth_bins = azimuth_bins;
     options.error_model = model;
-    backend->load(
-        std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape})));
-    return backend->batch_size();
+    return backend
+        ->load(std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape})))
+        .batch;
   };
   EXPECT_EQ(batch_for(36, ErrorModel::kNone), usual);
   for (const std::uint32_t azimuth_bins : {720u, 2000u}) {

@@ -24,8 +24,8 @@ std::vector<FrameResult> reduce(const std::shared_ptr<const Plan>& plan, const s
     EXPECT_EQ(results.size(), expected.size()) << how;
     for (std::size_t i = 0; i < std::min(results.size(), expected.size()); ++i) {
       EXPECT_EQ(results[i].index, expected[i].index) << how;
-      EXPECT_EQ(results[i].fault, expected[i].fault) << how << ", frame " << i;
-      EXPECT_EQ(results[i].accumulators, expected[i].accumulators) << how << ", frame " << i;
+      ASSERT_EQ(results[i].fault(), expected[i].fault()) << how << ", frame " << i;
+      if (results[i].good()) EXPECT_EQ(results[i].sums(), expected[i].sums()) << how << ", frame " << i;
     }
   };
   for (const InstructionSet set : available_instruction_sets()) {
@@ -80,9 +80,9 @@ TEST(CpuReducer, EqualsTheDefinitionForRandomPlansTypesAndBatches) {
     const auto results = reduce(plan, frames);
     ASSERT_EQ(results.size(), count);
     for (std::size_t i = 0; i < count; ++i) {
-      ASSERT_TRUE(results[i].good()) << results[i].fault;
+      ASSERT_TRUE(results[i].good()) << results[i].fault();
       EXPECT_EQ(results[i].index, 1000 + i);
-      ASSERT_EQ(results[i].accumulators, expected[i]) << "round " << round << ", frame " << i;
+      ASSERT_EQ(results[i].sums(), expected[i]) << "round " << round << ", frame " << i;
       ++compared;
     }
   }
@@ -105,7 +105,7 @@ TEST(CpuReducer, ConservesCountsExactlyForAThousandRandomPlansAndImages) {
     const auto pixels = random_pixels(random, PixelType::kI32, shape.size());
     const auto results = reduce(plan, {byte_offset_frame(shape, pixels)});
     Wide total = 0, expected = 0;
-    for (const std::int64_t signal : results[0].accumulators.signal) total += signal;
+    for (const std::int64_t signal : results[0].sums().signal) total += signal;
     for (std::size_t pixel = 0; pixel < pixels.size(); ++pixel) {
       const bool in_range = plan->matrix.first[pixel] != plan->matrix.first[pixel + 1];
       if (in_range && pixels[pixel] != std::numeric_limits<std::int32_t>::min()) expected += pixels[pixel];
@@ -144,8 +144,8 @@ TEST(CpuReducer, SamePixelsGiveTheSameAccumulatorsHoweverTheyArePacked) {
         const auto results = reduce(plan, {frames.begin() + static_cast<std::ptrdiff_t>(first),
                                            frames.begin() + static_cast<std::ptrdiff_t>(end)});
         for (std::size_t i = 0; i < results.size(); ++i) {
-          ASSERT_TRUE(results[i].good()) << results[i].fault;
-          ASSERT_EQ(results[i].accumulators, expected) << name_of(type) << ", packing " << first + i;
+          ASSERT_TRUE(results[i].good()) << results[i].fault();
+          ASSERT_EQ(results[i].sums(), expected) << name_of(type) << ", packing " << first + i;
         }
       }
     }
@@ -163,8 +163,8 @@ TEST(CpuReducer, FullestBinOfLargestCountsDoesNotOverflow) {
         std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape, type}));
     const std::vector<std::int64_t> pixels(shape.size(), plan->validity.max_count);
     const auto results = reduce(plan, {raw_frame(shape, type, pixels)});
-    EXPECT_EQ(results[0].accumulators, reduce_naively(*plan, pixels, 0)) << name_of(type);
-    EXPECT_GT(results[0].accumulators.signal[0], 0);
+    EXPECT_EQ(results[0].sums(), reduce_naively(*plan, pixels, 0)) << name_of(type);
+    EXPECT_GT(results[0].sums().signal[0], 0);
   }
 }
 
@@ -177,15 +177,12 @@ TEST(CpuReducer, BadFramesLeaveTheOthersOfTheirBatchRight) {
       std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
   const auto pixels = random_pixels(random, PixelType::kI32, shape.size());
   const Frame good = byte_offset_frame(shape, pixels);
-  Frame truncated = good, trailing = good, other_shape = good,
-        short_raw = raw_frame(shape, PixelType::kI32, pixels);
+  Frame truncated = good, trailing = good, short_raw = raw_frame(shape, PixelType::kI32, pixels);
   truncated.payload = good.payload.slice(0, good.payload.size() / 2);
   std::vector<std::byte> longer(good.payload.view().begin(), good.payload.view().end());
   longer.push_back(std::byte{0});
   trailing.payload = Bytes(longer);
-  other_shape.shape = Shape{70, 50};
   short_raw.payload = short_raw.payload.slice(0, 100);
-  Frame other_type = raw_frame(shape, PixelType::kU16, std::vector<std::int64_t>(shape.size(), 1));
 
   const Frame blocks = block_frame(raw_frame(shape, PixelType::kI32, pixels), Codec::kBitshuffleLz4);
   Frame cut = blocks, corrupt = blocks;
@@ -194,20 +191,18 @@ TEST(CpuReducer, BadFramesLeaveTheOthersOfTheirBatchRight) {
   bytes[16] = bytes[17] = std::byte{0xff};
   corrupt.payload = Bytes(bytes);
 
-  const auto results = reduce(plan, {good, truncated, good, trailing, other_shape, good, short_raw,
-                                     other_type, good, cut, blocks, corrupt, blocks});
+  const auto results =
+      reduce(plan, {good, truncated, good, trailing, good, short_raw, good, cut, blocks, corrupt, blocks});
   const Accumulators expected = reduce_naively(*plan, pixels, 0);
-  for (const std::size_t i : {0, 2, 5, 8, 10, 12}) {
-    EXPECT_TRUE(results[i].good()) << results[i].fault;
-    EXPECT_EQ(results[i].accumulators, expected) << i;
+  for (const std::size_t i : {0, 2, 4, 6, 8, 10}) {
+    EXPECT_TRUE(results[i].good()) << results[i].fault();
+    EXPECT_EQ(results[i].sums(), expected) << i;
   }
-  EXPECT_THAT(results[1].fault, HasSubstr("truncated"));
+  EXPECT_THAT(results[1].fault(), HasSubstr("truncated"));
   EXPECT_FALSE(results[3].good());
-  EXPECT_THAT(results[4].fault, HasSubstr("70 x 50"));
-  EXPECT_THAT(results[6].fault, HasSubstr("100 bytes"));
-  EXPECT_THAT(results[7].fault, HasSubstr("uint16"));
-  EXPECT_THAT(results[9].fault, HasSubstr("block 2 at byte"));
-  EXPECT_THAT(results[11].fault, HasSubstr("block 0 at byte 12 of"));
+  EXPECT_THAT(results[5].fault(), HasSubstr("100 bytes"));
+  EXPECT_THAT(results[7].fault(), HasSubstr("block 2 at byte"));
+  EXPECT_THAT(results[9].fault(), HasSubstr("block 0 at byte 12 of"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "plan_fixtures.hpp"
+#include "results.hpp"
 #include "test_frames.hpp"
 
 namespace annulus::testing {
@@ -16,22 +17,11 @@ namespace {
 using ::testing::HasSubstr;
 
 std::vector<FrameResult> reduce_by_model(std::shared_ptr<const Plan> plan, const std::vector<Frame>& frames) {
-  const auto backend = make_backend("model", {2});
-  backend->load(std::move(plan));
-  backend->submit(frames);
-  backend->finish();
-  return backend->collect();
+  return reduce_by(*make_backend("model", {2}), std::move(plan), frames);
 }
 
-void expect_same_results(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames) {
-  const auto expected = CpuReducer(make_cpu_plan(plan, 1), InstructionSet::kGeneric).reduce(frames);
-  const auto results = reduce_by_model(plan, frames);
-  ASSERT_EQ(results.size(), expected.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    EXPECT_EQ(results[i].index, expected[i].index);
-    EXPECT_EQ(results[i].fault, expected[i].fault);
-    ASSERT_EQ(results[i].accumulators, expected[i].accumulators) << i;
-  }
+void expect_as_cpu(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames) {
+  expect_same_results(reduce_by_model(plan, frames), reduce_by_cpu(plan, frames));
 }
 
 TEST(ModelBackend, EqualsTheCpuForRandomPlansTypesAndBatches) {
@@ -63,7 +53,7 @@ TEST(ModelBackend, EqualsTheCpuForRandomPlansTypesAndBatches) {
       frames.back().index = 1000 + i;
       frames.back().fraction_bits = static_cast<int>(random() % 5);
     }
-    expect_same_results(plan, frames);
+    expect_as_cpu(plan, frames);
     if (HasFatalFailure()) return;
     ++compared;
   }
@@ -79,7 +69,7 @@ TEST(ModelBackend, SaysOfDamagedFramesWhatTheCpuSays) {
       std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
   const Frame good = byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size()));
   const std::vector<Frame> frames = damaged_frames(random, good, 200);
-  expect_same_results(plan, frames);
+  expect_as_cpu(plan, frames);
 }
 
 TEST(ModelBackend, SaysOfDamagedBlocksWhatTheCpuSays) {
@@ -121,7 +111,7 @@ TEST(ModelBackend, SaysOfDamagedBlocksWhatTheCpuSays) {
     frame.index = static_cast<std::uint64_t>(i);
     frames.push_back(std::move(frame));
   }
-  expect_same_results(plan, frames);
+  expect_as_cpu(plan, frames);
 }
 
 TEST(ModelBackend, ReducesTheSamePixelsToTheSameSumsHoweverTheyArePacked) {
@@ -141,11 +131,11 @@ TEST(ModelBackend, ReducesTheSamePixelsToTheSameSumsHoweverTheyArePacked) {
                                      block_frame(raw, Codec::kBitshuffleLz4, 65536),
                                      block_frame(raw, Codec::kBitshuffleZstd),
                                      block_frame(raw, Codec::kLz4)};
-  expect_same_results(plan, frames);
+  expect_as_cpu(plan, frames);
   const auto results = reduce_by_model(plan, frames);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    EXPECT_EQ(results[i].fault, "") << i;
-    EXPECT_EQ(results[i].accumulators, results[0].accumulators) << i;
+    EXPECT_EQ(results[i].fault(), "") << i;
+    EXPECT_EQ(results[i].sums(), results[0].sums()) << i;
   }
 }
 

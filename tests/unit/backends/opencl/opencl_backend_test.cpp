@@ -172,9 +172,10 @@ TEST(OpenClBackend, SharesAScanAmongDevicesAndKeepsTheOrder) {
   BackendOptions options;
   options.device = "0:0/2";
   const auto backend = make_opencl_backend(options, checked({Method::kLanes, 2, 1, 1 << 16, 64, 8, 1}));
-  const auto cpu = make_cpu_plan(plan, 1);
-  backend->load(plan);
-  EXPECT_EQ(backend->capacity(), 8u) << "two batches for each of two threads on each of two devices";
+  const Load load = backend->load(plan);
+  EXPECT_EQ(load.workers, 4u) << "two threads on each of two devices";
+  EXPECT_EQ(load.in_flight, 8u);
+  EXPECT_EQ(backend->loaded(), load);
   std::vector<std::vector<Frame>> batches;
   for (std::uint64_t b = 0; b < 8; ++b) {
     auto& batch = batches.emplace_back();
@@ -186,13 +187,7 @@ TEST(OpenClBackend, SharesAScanAmongDevicesAndKeepsTheOrder) {
   }
   backend->finish();
   for (const auto& batch : batches) {
-    const auto results = backend->collect();
-    const auto expected = CpuReducer(cpu, InstructionSet::kGeneric).reduce(batch);
-    ASSERT_EQ(results.size(), expected.size());
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      EXPECT_EQ(results[i].index, expected[i].index);
-      EXPECT_EQ(results[i].accumulators, expected[i].accumulators);
-    }
+    expect_same_results(backend->collect(), reduce_by_cpu(plan, batch));
   }
   EXPECT_TRUE(backend->collect().empty());
 }

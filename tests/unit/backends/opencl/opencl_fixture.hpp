@@ -2,7 +2,6 @@
 // the CPU's.
 #pragma once
 
-#include <annulus/backends/cpu/cpu_reducer.hpp>
 #include <annulus/backends/opencl/opencl_backend.hpp>
 #include <annulus/backends/opencl/tuning.hpp>
 #include <annulus/core/error.hpp>
@@ -11,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "plan_fixtures.hpp"
+#include "results.hpp"
 #include "test_frames.hpp"
 
 namespace annulus::testing {
@@ -37,24 +37,13 @@ inline std::vector<FrameResult> reduce_by_opencl(std::shared_ptr<const Plan> pla
                                                  const std::vector<Frame>& frames,
                                                  const opencl::SessionSettings& settings,
                                                  const BackendOptions& options = {}) {
-  const auto backend = make_opencl_backend(options, settings);
-  backend->load(std::move(plan));
-  backend->submit(frames);
-  backend->finish();
-  return backend->collect();
+  return reduce_by(*make_opencl_backend(options, settings), std::move(plan), frames);
 }
 
 inline void expect_as_cpu(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames,
                           const opencl::SessionSettings& settings, const BackendOptions& options = {}) {
   SCOPED_TRACE(settings.choice ? to_text(*settings.choice) : "tuned");
-  const auto expected = CpuReducer(make_cpu_plan(plan, 1), InstructionSet::kGeneric).reduce(frames);
-  const auto results = reduce_by_opencl(plan, frames, settings, options);
-  ASSERT_EQ(results.size(), expected.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    EXPECT_EQ(results[i].index, expected[i].index);
-    EXPECT_EQ(results[i].fault, expected[i].fault) << i;
-    ASSERT_EQ(results[i].accumulators, expected[i].accumulators) << i;
-  }
+  expect_same_results(reduce_by_opencl(plan, frames, settings, options), reduce_by_cpu(plan, frames));
 }
 
 inline std::shared_ptr<const Plan> simple_plan(Shape shape, std::uint32_t bins = 40,

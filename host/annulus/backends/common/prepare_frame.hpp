@@ -1,4 +1,5 @@
-// Makes a frame fit for backends: its type is checked, floating point and 64-bit pixels become int32.
+// The one place where a frame is held against a plan, and made fit for a reducer: its shape, type and
+// saturation are checked, and floating point and 64-bit pixels become int32.
 #pragma once
 
 #include <annulus/core/frame.hpp>

@@ -1,6 +1,6 @@
+#include <annulus/backends/common/prepare_frame.hpp>
 #include <annulus/codecs/quantise.hpp>
 #include <annulus/core/error.hpp>
-#include <annulus/engine/prepare.hpp>
 #include <annulus/plan/validity.hpp>
 
 #include <fmt/format.h>
