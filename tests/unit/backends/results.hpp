@@ -34,7 +34,8 @@ inline void expect_same_results(const std::vector<FrameResult>& results,
   for (std::size_t i = 0; i < results.size(); ++i) {
     EXPECT_EQ(results[i].index, expected[i].index);
     ASSERT_EQ(results[i].fault(), expected[i].fault()) << "frame " << i;
-    if (results[i].good()) ASSERT_EQ(results[i].sums(), expected[i].sums()) << "frame " << i;
+    if (!results[i].good()) continue;
+    ASSERT_EQ(results[i].sums(), expected[i].sums()) << "frame " << i;
   }
 }
 

@@ -25,7 +25,8 @@ std::vector<FrameResult> reduce(const std::shared_ptr<const Plan>& plan, const s
     for (std::size_t i = 0; i < std::min(results.size(), expected.size()); ++i) {
       EXPECT_EQ(results[i].index, expected[i].index) << how;
       ASSERT_EQ(results[i].fault(), expected[i].fault()) << how << ", frame " << i;
-      if (results[i].good()) EXPECT_EQ(results[i].sums(), expected[i].sums()) << how << ", frame " << i;
+      if (!results[i].good()) continue;
+      EXPECT_EQ(results[i].sums(), expected[i].sums()) << how << ", frame " << i;
     }
   };
   for (const InstructionSet set : available_instruction_sets()) {
