@@ -211,3 +211,15 @@ def test_comparison_with_peers_runs_and_patterns_agree(tmp_path, options, rows, 
         assert any(part in name for name in names), (part, names)
     assert "mean nothing" in done.stdout
     assert [item.name for item in tmp_path.iterdir()] == ["compared.json"]
+
+
+def test_two_builds_are_compared_on_the_same_files(tmp_path):
+    compare = PROJECT / "tests" / "bench" / "compare_builds"
+    arguments = ["--quick", "--scratch", tmp_path, os.environ["ANNULUS"], os.environ["ANNULUS"]]
+    done = subprocess.run([PYTHON, compare, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for case in ("CBF 1-D ", "CBF 1-D, errors", "CBF cake", "Eiger 1-D "):
+        assert case in done.stdout
+    done = subprocess.run([PYTHON, compare, "--demand", "1000", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "slower than asked for: CBF 1-D" in done.stderr
+    assert list(tmp_path.iterdir()) == []
