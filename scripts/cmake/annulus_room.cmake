@@ -1,19 +1,25 @@
-# annulus_room(path SOURCES ... [ROOMS ...] [LINK ...])
+# annulus_room(path SOURCES ... [ROOMS ...] [LINK ...] [HEADERS ...])
 #
 # A room is one folder of host/annulus or host/tools, compiled on its own. Its path is that below host/annulus, or
 # tools/<name>. ROOMS are the rooms that it may include; tests/structure checks that its includes obey, and that every
 # room it names is used. The rooms of host/annulus together make the library annulus::annulus, those of host/tools the
 # library annulus_tools.
+#
+# HEADERS are those meant for users of the library: they are installed, and include no other header of the project.
 function(annulus_room path)
-  cmake_parse_arguments(room "" "" "SOURCES;ROOMS;LINK" ${ARGN})
+  cmake_parse_arguments(room "" "" "SOURCES;ROOMS;LINK;HEADERS" ${ARGN})
   annulus_room_target(target ${path})
   add_library(${target} OBJECT ${room_SOURCES})
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/host" "${PROJECT_BINARY_DIR}/include")
   target_link_libraries(${target} PRIVATE annulus_flags PUBLIC ${room_LINK})
   if(path MATCHES "^tools/")
     set_property(GLOBAL APPEND PROPERTY ANNULUS_TOOL_ROOMS ${target})
+    if(room_HEADERS)
+      message(FATAL_ERROR "${path} names HEADERS, but rooms of tools are not installed. Leave them out.")
+    endif()
   else()
     set_property(GLOBAL APPEND PROPERTY ANNULUS_ROOMS ${target})
+    install(FILES ${room_HEADERS} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/annulus/${path}")
   endif()
 
   # Object libraries do not pass their objects on, so the closure of rooms is kept by hand for the tests.

@@ -1,34 +1,17 @@
 """XRT is an option of the build: a vendor's before a distribution's, older and current releases, with or without its
-driver for software emulation, and none at all.
-
-ANNULUS_BUILD names the build that is tested; its compiled rooms serve again where XRT does not matter.
+driver for software emulation. A build without any is tested in test_optional.py.
 """
 
 import json
 import os
 import pathlib
 import re
-import shlex
-import subprocess
 
 import pytest
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ["ANNULUS_BUILD"])
-CACHE = dict(re.findall(r"^(\w+):\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE))
+from other_build import BUILD, CACHE, PROJECT, configure, run
+
 HAS_XRT = bool(CACHE.get("XRT_COREUTIL_LIBRARY", "").endswith(".so"))
-
-
-def run(*command, check=True, **kwargs):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **kwargs)
-    assert done.returncode == 0 or not check, done.stdout + done.stderr
-    return done
-
-
-def configure(folder, *options, source=PROJECT, env=None):
-    """Without optimisation and tests: what is built of it should be built soon."""
-    return run("cmake", "-G", "Ninja", "-S", source, "-B", folder, "-DBUILD_TESTING=OFF", "-DCMAKE_BUILD_TYPE=Debug",
-               "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *options, env=env).stdout
 
 
 def make_file(path):
@@ -98,7 +81,7 @@ def test_headers_are_found_where_a_release_has_them(tmp_path, headers):
     for number, header in enumerate(headers):
         make_file(tmp_path / "include" / header)
         (tmp_path / "include" / header).write_text(f"struct from_header_{number} {{}};\n")
-    (tmp_path / "uses.cpp").write_text("#include <annulus/backends/xrt_headers.hpp>\nfrom_header_0 a;\nfrom_header_1 b;\n")
+    (tmp_path / "uses.cpp").write_text("#include <annulus/backends/fpga/xrt_headers.hpp>\nfrom_header_0 a;\nfrom_header_1 b;\n")
     run("c++", "-std=c++20", "-fsyntax-only", "-I", PROJECT / "host", "-isystem", tmp_path / "include", tmp_path / "uses.cpp")
 
 
@@ -129,62 +112,3 @@ def test_scripts_emulate_refuses_a_build_whose_driver_is_gone(tmp_path):
     done = run(PROJECT / "scripts/emulate", "--build", tmp_path, "--", "echo", "it ran", check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "libxrt_swemu" in done.stderr
-
-
-# No XRT at all.
-
-
-def words_that_matter(entry, build):
-    """Of a command of the compiler: neither how much it optimises nor where it works."""
-    words = shlex.split(entry["command"].replace(str(build), "BUILD"))
-    first_option = next(i for i, word in enumerate(words) if word.startswith("-"))
-    return [word for word in words[first_option:] if not re.fullmatch(r"-O.|-g.*|-DNDEBUG", word)]
-
-
-def output_of(entry):
-    words = shlex.split(entry["command"])
-    return words[words.index("-o") + 1]
-
-
-def commands(build):
-    entries = json.loads((build / "compile_commands.json").read_text())
-    return {output_of(entry): words_that_matter(entry, build) for entry in entries}
-
-
-@pytest.mark.skipif(CACHE.get("ANNULUS_SANITIZE", "") != "", reason="objects with and without sanitizers cannot be mixed")
-def test_without_xrt_the_program_builds_and_says_that_the_backend_is_absent(tmp_path):
-    build = tmp_path / "build"
-    text = configure(build, "-DCMAKE_DISABLE_FIND_PACKAGE_XRT=ON")
-    assert "The emulated card is not built: there is no XRT" in text
-
-    # Everything but the backends is compiled as in the build that is tested, so that it need not be done again.
-    ours, theirs = commands(build), commands(BUILD)
-    own_room = "host/annulus/backends/"
-    for output, command in ours.items():
-        assert not any("xrt" in word.lower() for word in command), output
-        if not output.startswith(own_room):
-            assert command == theirs[output], output
-    run("cmake", "--build", build, "--target", "annulus_backends", "-j2")
-
-    # The program of the build that is tested, with these backends instead and without XRT's library.
-    link = run("ninja", "-C", BUILD, "-t", "commands", "bin/annulus").stdout.strip().splitlines()[-1]
-    words = shlex.split(link)
-    words = words[words.index("&&") + 1:]
-    words = words[:words.index("&&")] if "&&" in words else words
-    words = [word for word in words if "libxrt" not in word]
-    words[words.index("-o") + 1] = str(tmp_path / "annulus")
-    objects = sorted((build / own_room).rglob("*.o"))
-    assert objects and not any("xrt" in path.name for path in objects)
-    place = words.index("-o")
-    run(*words[:place], *objects, *words[place:], cwd=BUILD)
-
-    program = tmp_path / "annulus"
-    assert "xrt" not in run("ldd", program).stdout
-    xrt = next(item for item in json.loads(run(program, "devices", "--json").stdout) if item["name"] == "xrt")
-    assert not xrt["available"] and "this build has no XRT" in xrt["detail"]
-    assert run(program, "simulate", "-o", tmp_path / "scan", "--detector", "Pilatus100k", "-n", 2, "-q").stderr == ""
-    arguments = ["integrate", "-p", tmp_path / "scan/scan.poni", "-n", 100, "-q", tmp_path / "scan"]
-    for backend in ("cpu", "model"):
-        run(program, *arguments, "--backend", backend, "-o", tmp_path / f"{backend}.nxs")
-    done = run(program, *arguments, "--backend", "xrt", "-o", tmp_path / "xrt.nxs", check=False)
-    assert done.returncode == 6 and "'xrt' is not available" in done.stderr

@@ -2,52 +2,116 @@
 
 import pathlib
 import re
+import sys
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = PROJECT / "host" / "annulus"
+sys.path.insert(0, str(PROJECT / "scripts"))
+
+import rooms as house  # noqa: E402
+
+HOST = PROJECT / "host"
+ROOMS = house.all_rooms()
+EDGES = house.include_edges(ROOMS)
+
+# Usual files of a project that other tools expect at the top. They may be there.
+OPTIONAL_AT_THE_TOP = {"pyproject.toml", "SECURITY.md", "CITATION.cff"}
 
 
-def room_list():
-    found = {}
-    for path in ROOMS.glob("*/CMakeLists.txt"):
-        text = path.read_text()
-        name = re.search(r"annulus_room\((\w+)", text)[1]
-        rooms = re.search(r"ROOMS ([a-z0-9_ ]+)", text)
-        found[name] = set(rooms[1].split()) if rooms else set()
-    return found
+def sources(folder):
+    return sorted(folder.rglob("*.[hc]pp"))
+
+
+def text_includes(path):
+    """Everything a file includes, in brackets or quotes."""
+    return re.findall(r"^\s*#\s*include\s*[<\"]([^>\"]+)", path.read_text(), re.MULTILINE)
+
+
+def test_every_folder_of_the_library_and_the_tools_is_a_room():
+    assert len(ROOMS) >= 14
+    for path in sources(HOST / "annulus") + sources(HOST / "tools"):
+        if path != HOST / "annulus/annulus.hpp":
+            assert house.parse_room(path.parent), f"{path}: its folder has no CMakeLists.txt with annulus_room()"
+    for name, room in ROOMS.items():
+        below = room.folder.relative_to(HOST)
+        assert str(below) == (name if name.startswith("tools/") else f"annulus/{name}"), f"{below} calls itself {name}"
 
 
 def test_rooms_include_only_the_rooms_they_name():
-    rooms = room_list()
-    assert len(rooms) >= 9
-    for room, allowed in rooms.items():
-        for path in (ROOMS / room).glob("*.[hc]pp"):
-            used = set(re.findall(r"#include <annulus/(\w+)/", path.read_text()))
-            assert used <= allowed | {room}, f"{path.name} of {room} uses {used - allowed - {room}}"
+    for (room, other), count in EDGES.items():
+        assert other in ROOMS[room].rooms, f"{room} includes {other} ({count} times) but does not name it in ROOMS"
+
+
+def test_rooms_name_only_the_rooms_they_include():
+    for room in ROOMS.values():
+        for other in room.rooms:
+            assert other in ROOMS, f"{room.name} names {other}, which is no room"
+            assert (room.name, other) in EDGES, f"{room.name} names {other} in ROOMS but includes nothing of it"
 
 
 def test_rooms_have_no_cycles():
-    rooms = room_list()
+    assert house.find_cycle(EDGES) == []
+    # And the search finds one.
+    assert house.find_cycle([("a", "b"), ("b", "c"), ("c", "b")]) == ["b", "c", "b"]
 
-    def below(room, seen):
-        assert room not in seen, f"cycle through {room}"
-        return set().union(*(below(other, seen | {room}) for other in rooms[room])) | {room}
 
-    for room in rooms:
-        below(room, set())
-    assert "backends" not in below("formats", set()) | below("outputs", set())
+def test_files_include_other_rooms_by_their_whole_path():
+    """In brackets from host, so that the graph of includes is complete; in quotes only what is in the same folder."""
+    for room in ROOMS.values():
+        for path in room.files():
+            for include in re.findall(r"#\s*include\s*\"([^\"]+)", path.read_text()):
+                assert "/" not in include and (room.folder / include).exists(), f"{path} includes \"{include}\""
+            for include in house.includes(path):
+                if include.startswith(("annulus/", "tools/")) and include not in house.MADE_BY_CMAKE:
+                    assert (HOST / include).exists(), f"{path} includes {include}, which is not there"
+                    assert house.room_of(include, ROOMS), f"{path} includes {include}, which is of no room"
 
 
 def test_every_source_is_built():
-    for path in ROOMS.glob("*/*.cpp"):
-        assert path.name in (path.parent / "CMakeLists.txt").read_text(), f"{path} is in no library"
+    for room in ROOMS.values():
+        for path in room.folder.glob("*.cpp"):
+            assert re.search(rf"(?<![\w/]){re.escape(path.name)}\b", room.cmake), f"{path} is in no library"
 
 
-def test_only_three_rooms_know_the_kernels():
+def test_the_library_knows_neither_tools_nor_program():
+    """Tools know the library and the program knows both, never the other way."""
+    for path in sources(HOST / "annulus"):
+        assert not any(include.startswith(("tools/", "app/")) for include in text_includes(path)), path
+    for folder in (HOST / "tools", PROJECT / "hls", PROJECT / "sim"):
+        for path in sources(folder):
+            assert not any(include.startswith("app/") for include in text_includes(path)), path
+    for path in sources(PROJECT / "hls"):
+        assert not any(include.startswith(("annulus/", "tools/")) for include in text_includes(path)), path
+
+
+def test_only_two_rooms_know_the_kernels():
     """What the kernels are is a matter of packing for them, launching them and counting what they do."""
-    for path in ROOMS.glob("*/*.[hc]pp"):
-        if re.search(r"#include <(hls/|launch\.hpp|replay\.hpp|xrt/)", path.read_text()):
-            assert path.parent.name in {"device", "backends", "cycles"}, path
+    for path in sources(HOST):
+        if any(re.match(r"hls/|launch\.hpp|replay\.hpp|xrt/", include) for include in text_includes(path)):
+            room = house.parse_room(path.parent)
+            assert room and room.name in {"backends/fpga", "tools/cycles"}, path
+
+
+def public_headers():
+    """As they are included."""
+    return {"annulus/annulus.hpp", *house.MADE_BY_CMAKE,
+            *(f"annulus/{room.name}/{header}" for room in ROOMS.values() for header in room.headers)}
+
+
+def test_public_headers_include_only_public_headers():
+    headers = public_headers()
+    assert 20 <= len(headers) <= 45, "the library shows users what they need, and nothing else"
+    for header in headers - house.MADE_BY_CMAKE:
+        for include in house.includes(HOST / header):
+            if include.startswith("annulus/"):
+                assert include in headers, f"{header} is installed, but {include}, which it includes, is not"
+
+
+def test_public_headers_need_nothing_but_the_standard_library_and_two_others():
+    """What users must have to compile against the library; a change here is a change for all of them."""
+    allowed = re.compile(r"annulus/.*|fmt/.*|nlohmann/.*|[a-z_0-9]+")
+    for header in public_headers() - house.MADE_BY_CMAKE:
+        for include in text_includes(HOST / header):
+            assert allowed.fullmatch(include), f"{header} shows its users <{include}>"
 
 
 def test_figures_that_tests_report_are_shown():
@@ -61,21 +125,26 @@ def test_figures_that_tests_report_are_shown():
 def test_only_one_header_knows_where_xrt_has_its_own():
     """Releases of XRT differ in it."""
     for folder in ("host", "sim"):
-        for path in (PROJECT / folder).rglob("*.[hc]pp"):
+        for path in sources(PROJECT / folder):
             if path.name != "xrt_headers.hpp":
                 assert not re.search(r"#include [<\"].*(xclbin|xrt_system)\.h", path.read_text()), path
 
 
 def test_only_one_header_includes_opencl():
     """It decides about versions and exceptions."""
-    for path in (PROJECT / "host").rglob("*.[hc]pp"):
-        if re.search(r"#include <CL/", path.read_text()):
+    for path in sources(HOST):
+        if any(include.startswith("CL/") for include in text_includes(path)):
             assert path.parent.name == "opencl" and path.name == "api.hpp", path
+
+
+def test_the_citation_states_the_version_of_the_project():
+    version = re.search(r"project\(annulus VERSION ([\d.]+)", (PROJECT / "CMakeLists.txt").read_text())[1]
+    assert f"\nversion: {version}\n" in (PROJECT / "CITATION.cff").read_text()
 
 
 def test_top_level():
     made_by_use = {".git", "build", "demo-output"}
-    top = {path.name for path in PROJECT.iterdir()} - made_by_use
+    top = {path.name for path in PROJECT.iterdir()} - made_by_use - OPTIONAL_AT_THE_TOP
     assert top == {
         "CMakeLists.txt", "CMakePresets.json", "hls", "host", "platform", "sim", "tests", "scripts", "docs", "README.md",
         "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", ".clang-format", ".clang-tidy", ".ci", ".gitignore"}
