@@ -187,6 +187,8 @@ def option_cases(frames):
     }
     for name, option in options.items():
         for shape, bins in (("1-D", PATTERN), ("cake", CAKE)):
+            if (name, shape) == ("discontinuity", "1-D"):
+                continue  # it means nothing to a pattern
             for split in ("bbox", "full"):
                 yield Case(f"{frames.name} {name} {shape} {split}", ("--split", split, "--error-model", "poisson", *bins,
                                                                       *option, *frames.arguments))
