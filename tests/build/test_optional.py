@@ -29,7 +29,7 @@ def optional(tmp_path):
         (tmp_path / "FindGadget.cmake").write_text(f"set(Gadget_FOUND {there})\n")
         done = subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "build", "--fresh", *options], capture_output=True,
                               text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
+        return done.returncode, " ".join((done.stdout + done.stderr).split())  # CMake breaks lines where it likes
 
     return ask
 
@@ -46,7 +46,7 @@ def test_a_package_is_used_as_its_switch_says(optional, switch, there, used):
 
 def test_a_package_that_must_be_there_is_missed(optional):
     code, text = optional(False, "-DANNULUS_GADGET=ON")
-    assert code != 0 and "Gadget" in text
+    assert code != 0 and "ANNULUS_GADGET is ON, but Gadget is not found." in text
 
 
 def test_another_value_of_a_switch_is_refused(optional):
