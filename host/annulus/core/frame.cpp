@@ -11,10 +11,10 @@ std::uint32_t one_count(const Frame& frame) {
   return std::uint32_t{1} << std::clamp(frame.fraction_bits, 0, kMostBits);
 }
 
-std::string describe(const Frame& frame) {
-  const bool alone = !frame.of_several && frame.frame_in_source == 0;
-  if (alone && frame.source.find("::") == std::string::npos) return frame.source;
-  return fmt::format("{}, frame {}", frame.source, frame.frame_in_source);
+std::string describe(const FrameId& id) {
+  const bool alone = !id.of_several && id.in_source == 0;
+  if (alone && id.source.find("::") == std::string::npos) return id.source;
+  return fmt::format("{}, frame {}", id.source, id.in_source);
 }
 
 }  // namespace annulus

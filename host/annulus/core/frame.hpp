@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace annulus {
 
@@ -19,16 +20,22 @@ enum class Codec : std::uint8_t {
   kLz4              // a chunk of HDF5 filter 32004
 };
 
+// Which frame of a scan it is, and where it came from.
+struct FrameId {
+  std::uint64_t index = 0;      // position in the scan
+  std::string source = {};      // the file that holds it, with "::/path" for a dataset
+  std::uint64_t in_source = 0;  // position in that file
+  bool of_several = false;      // its file holds, or will hold, more than this frame
+};
+
 struct Frame {
+  FrameId id;
   Codec codec = Codec::kRaw;
   PixelType type = PixelType::kI32;
   Shape shape;
   Bytes payload;
 
-  std::uint64_t index = 0;            // position in the scan
-  std::string source;                 // the file, with "::/path" for a dataset
-  std::uint64_t frame_in_source = 0;  // position in that file
-  bool of_several = false;            // its file holds, or will hold, more than this frame
+  std::vector<double> point;  // where in the scan it was taken: values of ScanInfo::columns
 
   std::optional<std::int64_t> max_count;  // saturation that its file states
 
@@ -40,6 +47,7 @@ struct Frame {
 std::uint32_t one_count(const Frame& frame);
 
 // How messages name a frame: "scan.h5::/entry/data/data, frame 12".
-std::string describe(const Frame& frame);
+std::string describe(const FrameId& id);
+inline std::string describe(const Frame& frame) { return describe(frame.id); }
 
 }  // namespace annulus

@@ -194,9 +194,9 @@ void FrameReader::advance_file() {
     if (file.fault) {
       ReadItem item;
       item.fault = std::move(file.fault);
-      item.frame.index = numbered_;
-      item.frame.source = urls_[current_file_];
-      item.frame.frame_in_source = next_frame_;
+      item.frame.id.index = numbered_;
+      item.frame.id.source = urls_[current_file_];
+      item.frame.id.in_source = next_frame_;
       ready_.emplace(numbered_++, std::move(item));
     }
     if (file.source) file_bytes_ -= file.source->info().bytes_held;
@@ -264,9 +264,9 @@ ReadItem FrameReader::read(const Task& task) const {
   }
   const bool as_read = task.source->info().payloads_vary && !item.fault;
   item.bytes = as_read ? frame_bytes(item.frame) : task.bytes;
-  item.frame.index = task.index;
-  item.frame.source = urls_[task.file];
-  item.frame.frame_in_source = task.frame_in_source;
+  item.frame.id.index = task.index;
+  item.frame.id.source = urls_[task.file];
+  item.frame.id.in_source = task.frame_in_source;
   return item;
 }
 

@@ -22,9 +22,8 @@ double seconds_since(Clock::time_point start) {
 
 // A frame between submission and writing: where it came from, and its fault if it never reached the backend.
 struct Ticket {
-  std::uint64_t index = 0;
-  std::string source;
-  std::uint64_t frame_in_source = 0;
+  FrameId id;
+  std::vector<double> point;
   std::uint64_t payload_bytes = 0;
   std::uint64_t bytes_held = 0;  // by the frame, until its result is there
   std::optional<Error> fault;
@@ -161,9 +160,8 @@ class Writer {
 
   void take(Ticket ticket, std::optional<FrameResult> result) {
     ReducedFrame reduced;
-    reduced.index = ticket.index;
-    reduced.source = std::move(ticket.source);
-    reduced.frame_in_source = ticket.frame_in_source;
+    reduced.id = std::move(ticket.id);
+    reduced.point = std::move(ticket.point);
     if (result && !result->good()) ticket.fault = result->error();
     if (ticket.fault) {
       if (!summary_.first_fault) summary_.first_fault = ticket.fault;
@@ -312,8 +310,8 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
       auto item = reader.next(submit);
       if (!item) break;
       ++handed_out;
-      Ticket ticket{item->frame.index,          item->frame.source, item->frame.frame_in_source,
-                    item->frame.payload.size(), item->bytes,        std::move(item->fault)};
+      Ticket ticket{item->frame.id, item->frame.point, item->frame.payload.size(), item->bytes,
+                    std::move(item->fault)};
       const bool good = !ticket.fault;
       if (good) batch.push_back(std::move(item->frame));
       if (tickets.full()) submit();

@@ -18,8 +18,8 @@ void check_frame(const Plan& plan, const ReducedFrame& frame) {
       fits(sums.missing_dark.size(), missing && !plan.totals.dark.empty())) {
     return;
   }
-  throw Error(ErrorKind::kOutput, frame.source,
-              fmt::format("frame {} does not have the {} bins of the plan", frame.frame_in_source, bins));
+  throw Error(ErrorKind::kOutput, frame.id.source,
+              fmt::format("frame {} does not have the {} bins of the plan", frame.id.in_source, bins));
 }
 
 }  // namespace annulus

@@ -225,15 +225,16 @@ void NexusSink::write_missing(const std::vector<ReducedFrame>& frames) {
 
 void NexusSink::write_frames(const std::vector<ReducedFrame>& frames) {
   write_column<std::uint64_t>(rows_->index, written_, frames,
-                              [&](const ReducedFrame& f) { return f.index + index_offset_; });
+                              [&](const ReducedFrame& f) { return f.id.index + index_offset_; });
   write_column<std::uint64_t>(rows_->frame_in_source, written_, frames,
-                              [](const ReducedFrame& f) { return f.frame_in_source; });
+                              [](const ReducedFrame& f) { return f.id.in_source; });
   write_column<std::uint64_t>(rows_->invalid_pixels, written_, frames,
                               [](const ReducedFrame& f) { return f.accumulators.invalid_pixels; });
   write_column<std::int32_t>(rows_->fraction_bits, written_, frames,
                              [](const ReducedFrame& f) { return f.accumulators.fraction_bits; });
-  write_texts(rows_->source, written_, frames, staging_,
-              [](const ReducedFrame& f, std::size_t length) { return keep_tail(to_utf8(f.source), length); });
+  write_texts(rows_->source, written_, frames, staging_, [](const ReducedFrame& f, std::size_t length) {
+    return keep_tail(to_utf8(f.id.source), length);
+  });
   if (std::any_of(frames.begin(), frames.end(), [](const ReducedFrame& f) { return !f.fault.empty(); })) {
     write_texts(rows_->fault, written_, frames, staging_, [](const ReducedFrame& f, std::size_t length) {
       return keep_head(to_utf8(f.fault), length);

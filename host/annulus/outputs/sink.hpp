@@ -1,6 +1,7 @@
 // Where patterns go, frame by frame, in scan order.
 #pragma once
 
+#include <annulus/core/frame.hpp>
 #include <annulus/plan/accumulators.hpp>
 #include <annulus/plan/pattern.hpp>
 #include <annulus/plan/plan.hpp>
@@ -15,9 +16,8 @@
 namespace annulus {
 
 struct ReducedFrame {
-  std::uint64_t index = 0;  // position in the scan
-  std::string source;
-  std::uint64_t frame_in_source = 0;
+  FrameId id;
+  std::vector<double> point;  // as in Frame
   std::string fault;          // not empty: a bad frame, recorded as NaN with this reason
   Accumulators accumulators;  // empty vectors for a bad frame
   Pattern pattern;            // empty vectors for a bad frame

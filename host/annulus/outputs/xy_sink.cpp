@@ -156,8 +156,8 @@ class XySink : public Sink {
   // The source's name, and the frame's number where the source has several. Sources of one name in different
   // folders get a counter; with --append so do names that are on disk.
   std::string file_name(const ReducedFrame& frame) {
-    auto [stem, numbered] = stem_of(frame.source);
-    if (numbered || frame.frame_in_source > 0) stem += fmt::format("_{:05}", frame.frame_in_source);
+    auto [stem, numbered] = stem_of(frame.id.source);
+    if (numbered || frame.id.in_source > 0) stem += fmt::format("_{:05}", frame.id.in_source);
     std::string name = stem + kExtension;
     for (int copy = 2; !is_free(name); ++copy) name = fmt::format("{}-{}{}", stem, copy, kExtension);
     taken_.insert(name);
@@ -177,8 +177,8 @@ class XySink : public Sink {
     constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
     fmt::memory_buffer out;
     out.append(std::string_view(header_));
-    comment(out, "source: ", frame.source);
-    comment(out, "frame: ", std::to_string(frame.frame_in_source));
+    comment(out, "source: ", frame.id.source);
+    comment(out, "frame: ", std::to_string(frame.id.in_source));
     const bool bad = !frame.fault.empty();
     if (bad) comment(out, "bad frame: ", frame.fault);
     const bool errors = plan_->has_variance();

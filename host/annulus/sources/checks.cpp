@@ -64,9 +64,9 @@ Frame make_frame(const SourceInfo& info, const std::string& source, std::uint64_
   frame.type = info.type;
   frame.shape = info.shape;
   frame.payload = std::move(payload);
-  frame.source = source;
-  frame.frame_in_source = i;
-  frame.of_several = info.frames > 1 || info.promised.value_or(1) > 1;
+  frame.id.source = source;
+  frame.id.in_source = i;
+  frame.id.of_several = info.frames > 1 || info.promised.value_or(1) > 1;
   return frame;
 }
 

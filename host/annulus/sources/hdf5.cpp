@@ -77,7 +77,7 @@ class Hdf5Source : public FrameSource {
       const Hdf5Dataset dataset(*place);
       frame.type = dataset.type();
       frame.shape = dataset.shape();
-      frame.source = place->url();
+      frame.id.source = place->url();
       fetched = dataset.fetch(0);
     }
     frame.codec = fetched.codec;

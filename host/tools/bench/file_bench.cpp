@@ -65,12 +65,12 @@ void write_patterns(const std::filesystem::path& path, const std::shared_ptr<con
   run.program_version = kVersion;
   run.expected_frames = count;
   for (const ReducedFrame& frame : frames)
-    run.longest_source_name = std::max(run.longest_source_name, frame.source.size());
+    run.longest_source_name = std::max(run.longest_source_name, frame.id.source.size());
   const auto sink = open_nexus(path, plan, run, IfExists::kOverwrite);
   std::vector<ReducedFrame> group;
   for (std::uint64_t i = 0; i < count; ++i) {
     group.push_back(frames[i % frames.size()]);
-    group.back().index = i;
+    group.back().id.index = i;
     if (group.size() < kGroup && i + 1 < count) continue;
     sink->append(group);
     group.clear();
@@ -82,7 +82,7 @@ std::vector<ReducedFrame> patterns_of(const Workload& workload) {
   std::vector<ReducedFrame> frames;
   for (FrameResult& result : results_of(workload)) {
     ReducedFrame frame;
-    frame.source = workload.frames[frames.size()].source;
+    frame.id.source = workload.frames[frames.size()].id.source;
     frame.pattern = normalise(*workload.plan, result.sums());
     frame.accumulators = std::move(result.sums());
     frames.push_back(std::move(frame));

@@ -18,7 +18,7 @@ inline Frame raw_frame(Shape shape, PixelType type, const std::vector<std::int64
   Frame frame;
   frame.type = type;
   frame.shape = shape;
-  frame.source = "test";
+  frame.id.source = "test";
   std::vector<std::byte> bytes(pixels.size() * size_of(type));
   visit_pixel_type(type, [&](auto zero) {
     for (std::size_t i = 0; i < pixels.size(); ++i) {

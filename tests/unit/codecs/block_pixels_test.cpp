@@ -19,7 +19,7 @@ Frame frame_of(Codec codec, PixelType type, std::size_t pixels, std::vector<std:
   frame.type = type;
   frame.shape = {1, static_cast<std::uint32_t>(pixels)};
   frame.payload = Bytes(std::move(payload));
-  frame.source = "data.h5";
+  frame.id.source = "data.h5";
   return frame;
 }
 

@@ -21,7 +21,7 @@ Frame frame_of(Codec codec, PixelType type, Shape shape, std::vector<unsigned ch
   std::vector<std::byte> bytes(data.size());
   if (!data.empty()) std::memcpy(bytes.data(), data.data(), data.size());
   frame.payload = Bytes(std::move(bytes));
-  frame.source = "scan.cbf";
+  frame.id.source = "scan.cbf";
   return frame;
 }
 

@@ -24,7 +24,7 @@ Frame frame_of(PixelType type, const std::vector<T>& pixels) {
   Frame frame;
   frame.type = type;
   frame.shape = {1, static_cast<std::uint32_t>(pixels.size())};
-  frame.source = "scan.npy";
+  frame.id.source = "scan.npy";
   std::vector<std::byte> bytes(pixels.size() * sizeof(T));
   std::memcpy(bytes.data(), pixels.data(), bytes.size());
   frame.payload = Bytes(std::move(bytes));

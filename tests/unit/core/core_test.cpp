@@ -71,16 +71,16 @@ TEST(PixelType, NamesAndSizesAreNumPys) {
 
 TEST(Frame, IsNamedByItsFileAndNumber) {
   Frame frame;
-  frame.source = "a.cbf";
+  frame.id.source = "a.cbf";
   EXPECT_EQ(describe(frame), "a.cbf");
-  frame.source = "a.h5::/entry/data";
+  frame.id.source = "a.h5::/entry/data";
   EXPECT_EQ(describe(frame), "a.h5::/entry/data, frame 0");
-  frame.source = "a.edf";
-  frame.frame_in_source = 3;
+  frame.id.source = "a.edf";
+  frame.id.in_source = 3;
   EXPECT_EQ(describe(frame), "a.edf, frame 3");
-  frame.source = "a_master.h5";
-  frame.frame_in_source = 0;
-  frame.of_several = true;
+  frame.id.source = "a_master.h5";
+  frame.id.in_source = 0;
+  frame.id.of_several = true;
   EXPECT_EQ(describe(frame), "a_master.h5, frame 0");
 }
 

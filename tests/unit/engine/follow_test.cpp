@@ -70,7 +70,7 @@ FrameReader::Settings following(double seconds, unsigned threads) {
 
 void expect_pixels(const ReadItem& item, std::uint64_t i) {
   ASSERT_FALSE(item.fault) << item.fault->what();
-  EXPECT_EQ(item.frame.index, i);
+  EXPECT_EQ(item.frame.id.index, i);
   const std::vector<std::int32_t> expected(6, static_cast<std::int32_t>(i % 100));
   EXPECT_TRUE(std::ranges::equal(item.frame.payload.view(), std::as_bytes(std::span(expected)))) << i;
 }
@@ -109,8 +109,8 @@ TEST(Follow, FilesAreFollowedOneAfterTheOther) {
   for (std::uint64_t i = 0; i < 5; ++i) {
     const auto item = reader.next();
     ASSERT_TRUE(item && !item->fault) << i;
-    EXPECT_EQ(item->frame.source, i < 3 ? first.path() : second.path());
-    EXPECT_EQ(item->frame.frame_in_source, i < 3 ? i : i - 3);
+    EXPECT_EQ(item->frame.id.source, i < 3 ? first.path() : second.path());
+    EXPECT_EQ(item->frame.id.in_source, i < 3 ? i : i - 3);
   }
   EXPECT_FALSE(reader.next());
 }
@@ -125,8 +125,8 @@ TEST(Follow, FramesThatNeverComeAreOneFaultAtTheEnd) {
   const auto last = reader.next();
   ASSERT_TRUE(last && last->fault);
   EXPECT_THAT(last->fault->what(), HasSubstr("a.h5: 18 of 20 frames never came"));
-  EXPECT_EQ(last->frame.index, 2u);
-  EXPECT_EQ(last->frame.frame_in_source, 2u);
+  EXPECT_EQ(last->frame.id.index, 2u);
+  EXPECT_EQ(last->frame.id.in_source, 2u);
   EXPECT_FALSE(reader.next());
 }
 

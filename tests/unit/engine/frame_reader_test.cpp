@@ -15,9 +15,9 @@ TEST(FrameReader, HandsOutAllFramesOfAllFilesInOrder) {
     for (std::size_t i = 0; i < 120; ++i) {
       const auto item = reader.next();
       ASSERT_TRUE(item && !item->fault) << i;
-      EXPECT_EQ(item->frame.index, i);
-      EXPECT_EQ(item->frame.source, scan.urls[i / 3]);
-      EXPECT_EQ(item->frame.frame_in_source, i % 3);
+      EXPECT_EQ(item->frame.id.index, i);
+      EXPECT_EQ(item->frame.id.source, scan.urls[i / 3]);
+      EXPECT_EQ(item->frame.id.in_source, i % 3);
       const Frame expected = raw_frame(scan.shape, PixelType::kI32, scan.pixels[i]);
       EXPECT_TRUE(std::equal(expected.payload.view().begin(), expected.payload.view().end(),
                              item->frame.payload.view().begin(), item->frame.payload.view().end()));
@@ -36,8 +36,8 @@ TEST(FrameReader, BadFilesKeepTheirPlace) {
   for (std::size_t i = 0; i < 6; ++i) {
     const auto item = reader.next();
     ASSERT_TRUE(item);
-    EXPECT_EQ(item->frame.index, i);
-    EXPECT_EQ(item->frame.source, scan.urls[i]);
+    EXPECT_EQ(item->frame.id.index, i);
+    EXPECT_EQ(item->frame.id.source, scan.urls[i]);
     EXPECT_EQ(item->fault.has_value(), i == 2 || i == 4) << i;
   }
   EXPECT_FALSE(reader.next());
@@ -47,7 +47,8 @@ TEST(FrameReader, WhatPreparationThrowsBecomesTheFramesFault) {
   const ScratchFolder folder;
   const ScanFiles scan(folder, 3, 1);
   FrameReader reader(scan.urls, {scan.open, 2, 4, [](Frame frame) -> Frame {
-                                   if (frame.source.ends_with("frame_1.raw")) throw std::runtime_error("odd");
+                                   if (frame.id.source.ends_with("frame_1.raw"))
+                                     throw std::runtime_error("odd");
                                    return frame;
                                  }});
   EXPECT_FALSE(reader.next()->fault);

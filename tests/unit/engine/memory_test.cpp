@@ -195,7 +195,7 @@ TEST(FrameReader, WaitsForMemoryAndSaysSo) {
       held.clear();
     });
     ASSERT_TRUE(item && !item->fault) << i;
-    EXPECT_EQ(item->frame.index, i);
+    EXPECT_EQ(item->frame.id.index, i);
     EXPECT_GE(item->bytes, item->frame.payload.size());
     held.push_back(std::move(*item));
     EXPECT_LE(frame_memory().statistics().in_use, settings.memory);

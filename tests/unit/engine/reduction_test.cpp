@@ -56,8 +56,8 @@ TEST(Reduction, WritesEveryFrameInOrderWithItsNumbers) {
   EXPECT_EQ(summary.payload_bytes, 210u * scan.shape.size() * 4);
   ASSERT_EQ(sink.frames.size(), 210u);
   for (std::size_t i = 0; i < 210; ++i) {
-    EXPECT_EQ(sink.frames[i].index, i);
-    EXPECT_EQ(sink.frames[i].source, scan.urls[i / 7]);
+    EXPECT_EQ(sink.frames[i].id.index, i);
+    EXPECT_EQ(sink.frames[i].id.source, scan.urls[i / 7]);
     EXPECT_EQ(sink.frames[i].accumulators, reduce_naively(*scan.plan, scan.pixels[i], 0));
     EXPECT_EQ(sink.frames[i].pattern.intensity.size(), 10u);
   }
@@ -122,7 +122,7 @@ TEST(Reduction, StopRequestEndsTheScanInOrder) {
   EXPECT_TRUE(summary.interrupted);
   EXPECT_EQ(sink.frames.size(), summary.frames);
   EXPECT_LT(summary.frames, 300u);
-  for (std::size_t i = 0; i < sink.frames.size(); ++i) EXPECT_EQ(sink.frames[i].index, i);
+  for (std::size_t i = 0; i < sink.frames.size(); ++i) EXPECT_EQ(sink.frames[i].id.index, i);
 }
 
 TEST(Reduction, SmallMemoryStillReducesEverything) {

@@ -191,7 +191,7 @@ TEST(NexusSink, AppendContinuesTheNumbersOfTheFrames) {
   {
     const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kAppend);
     auto frames = samples::make_frames(*plan, 7, 5);
-    for (std::size_t i = 0; i < frames.size(); ++i) frames[i].index = i;  // as a new run counts
+    for (std::size_t i = 0; i < frames.size(); ++i) frames[i].id.index = i;  // as a new run counts
     sink->append(frames);
     sink->close();
   }
@@ -238,13 +238,13 @@ TEST(NexusSink, SourceNamesGrowWithTheLongestAndLoseTheirHeadBeyond) {
   RunDescription run = samples::make_run();
   run.longest_source_name = 300;
   auto frames = samples::make_frames(*plan, 0, 2);
-  frames[0].source = std::string(299, 'x') + "y";
-  frames[1].source = "START" + std::string(400, 'x') + "END";
+  frames[0].id.source = std::string(299, 'x') + "y";
+  frames[1].id.source = "START" + std::string(400, 'x') + "END";
   const auto sink = open_nexus(folder / "a.nxs", plan, run, IfExists::kRefuse);
   sink->append(frames);
   sink->close();
   const auto sources = samples::read_texts(folder / "a.nxs", "/entry/frames/source");
-  EXPECT_EQ(sources[0], frames[0].source);
+  EXPECT_EQ(sources[0], frames[0].id.source);
   EXPECT_EQ(sources[1].size(), 320u);  // 300, rounded up to 64
   EXPECT_EQ(sources[1].substr(0, 4), "...x");
   EXPECT_EQ(sources[1].substr(316), "xEND");

@@ -101,7 +101,7 @@ TEST(Reader, ANameThatIsNotUtf8CanStillBeDescribed) {
   const Folder folder;
   const auto plan = samples::make_plan();
   auto frames = samples::make_frames(*plan, 5, 1);
-  frames[0].source = "m\xFCller.cbf";
+  frames[0].id.source = "m\xFCller.cbf";
   const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
   sink->append(frames);
   sink->close();

@@ -105,9 +105,9 @@ inline double expected_error(std::uint64_t index, std::uint32_t bin) {
 
 inline ReducedFrame make_frame(const Plan& plan, std::uint64_t index) {
   ReducedFrame frame;
-  frame.index = index;
-  frame.source = source_of(index);
-  frame.frame_in_source = index % 3;
+  frame.id.index = index;
+  frame.id.source = source_of(index);
+  frame.id.in_source = index % 3;
   if (is_bad(index)) {
     frame.fault = "the file is truncated";
     return frame;

@@ -86,7 +86,7 @@ TEST(XySink, NothingInTheHeaderCanPassForData) {
   const Folder folder;
   const auto plan = samples::make_plan();
   auto frames = samples::make_frames(*plan, 3, 1);
-  frames[0].source = "evil\n1 2 3\r4 5 6";
+  frames[0].id.source = "evil\n1 2 3\r4 5 6";
   const auto sink = open_xy(folder / "a.xy", plan, samples::make_run(), IfExists::kRefuse, true);
   sink->append(frames);
   EXPECT_EQ(rows_of(folder / "a.xy").size(), 6u);
@@ -105,11 +105,11 @@ TEST(XySink, AFolderGetsOneFileAFrameAndNoTwoOfOneName) {
   const Folder folder;
   const auto plan = samples::make_plan();
   auto frames = samples::make_frames(*plan, 0, 5);
-  frames[0].source = "/a/img.cbf", frames[0].frame_in_source = 0;
-  frames[1].source = "/b/img.cbf", frames[1].frame_in_source = 0;
-  frames[2].source = "/b/scan.h5::/entry/data", frames[2].frame_in_source = 0;
-  frames[3].source = "/b/scan.h5::/entry/data", frames[3].frame_in_source = 12;
-  frames[4].source = "/b/.hidden", frames[4].frame_in_source = 0;
+  frames[0].id.source = "/a/img.cbf", frames[0].id.in_source = 0;
+  frames[1].id.source = "/b/img.cbf", frames[1].id.in_source = 0;
+  frames[2].id.source = "/b/scan.h5::/entry/data", frames[2].id.in_source = 0;
+  frames[3].id.source = "/b/scan.h5::/entry/data", frames[3].id.in_source = 12;
+  frames[4].id.source = "/b/.hidden", frames[4].id.in_source = 0;
   const auto sink = open_xy(folder / "out", plan, samples::make_run(), IfExists::kRefuse, false);
   sink->append(frames);
   sink->close();
@@ -123,8 +123,8 @@ TEST(XySink, RefuseOverwriteAndAppendMeanWhatTheySayForFolders) {
   const auto plan = samples::make_plan();
   const auto write = [&](std::uint64_t index, IfExists how) {
     auto frames = samples::make_frames(*plan, index, 1);
-    frames[0].source = "img.cbf";
-    frames[0].frame_in_source = 0;
+    frames[0].id.source = "img.cbf";
+    frames[0].id.in_source = 0;
     open_xy(folder / "out", plan, samples::make_run(), how, false)->append(frames);
   };
   write(1, IfExists::kRefuse);
@@ -142,8 +142,8 @@ TEST(XySink, OverwriteReplacesFilesOfEarlierRunsButNotOfThisOne) {
   const Folder folder;
   const auto plan = samples::make_plan();
   auto frames = samples::make_frames(*plan, 1, 2);
-  frames[0].source = "/a/img.cbf", frames[0].frame_in_source = 0;
-  frames[1].source = "/b/img.cbf", frames[1].frame_in_source = 0;
+  frames[0].id.source = "/a/img.cbf", frames[0].id.in_source = 0;
+  frames[1].id.source = "/b/img.cbf", frames[1].id.in_source = 0;
   for (int run = 0; run < 2; ++run) {
     open_xy(folder / "out", plan, samples::make_run(), IfExists::kOverwrite, false)->append(frames);
     EXPECT_EQ(names_in(folder / "out"), (std::set<std::string>{"img.xy", "img-2.xy"}));
@@ -160,7 +160,7 @@ TEST(XySink, NeverReplacesAFileOfSomebodyElse) {
               HasSubstr("exists already"));
   const auto plan = samples::make_plan();
   auto frames = samples::make_frames(*plan, 0, 1);
-  frames[0].source = "img.cbf";
+  frames[0].id.source = "img.cbf";
   const auto sink = open_xy(folder.path(), plan, samples::make_run(), IfExists::kOverwrite, false);
   EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { sink->append(frames); }),
               HasSubstr("not written by annulus"));

@@ -63,7 +63,7 @@ TEST_F(CbfTest, HandsOutTheCompressedPayloadExactly) {
   const Frame frame = source->read(0);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size()),
             parts.binary);
-  EXPECT_EQ(frame.source, path("a.cbf"));
+  EXPECT_EQ(frame.id.source, path("a.cbf"));
   EXPECT_THAT(decode_frame(frame).pixels, ElementsAre(1, 3, 0, 256, 256, 256));
 }
 

@@ -87,7 +87,7 @@ TEST_F(EdfTest, ReadsSeveralFramesAndAGeneralHeader) {
   const auto source = open_source(write("a", text + "\n\n"));
   EXPECT_EQ(source->info().frames, 3u);
   EXPECT_THAT(pixels_of<char>(source->read(2)), ElementsAre('e', 'f'));
-  EXPECT_EQ(source->read(2).frame_in_source, 2u);
+  EXPECT_EQ(source->read(2).id.in_source, 2u);
   EXPECT_THAT(pixels_of<char>(source->read(0)), ElementsAre('a', 'b'));
 }
 

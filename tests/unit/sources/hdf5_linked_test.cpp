@@ -186,7 +186,7 @@ TEST_F(LinkedTest, AVirtualDatasetOfTheNumberedOnesInOrderIsReadFromThem) {
                  {".", "/entry/data/data_000002", {1, 1, 2}, {2, 0, 0}, {1, 1, 2}}});
   const auto source = open_source(close());
   ASSERT_EQ(source->info().frames, 3u);
-  EXPECT_THAT(source->read(2).source, EndsWith("/entry/data/data_000002"));
+  EXPECT_THAT(source->read(2).id.source, EndsWith("/entry/data/data_000002"));
   EXPECT_THAT(pixels(source, 2), ElementsAre(40, 41));
 }
 

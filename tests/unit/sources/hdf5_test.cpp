@@ -30,8 +30,8 @@ TEST_F(Hdf5Test, ReadsAnImageAndAStackByPath) {
   EXPECT_EQ(stack->info().shape, (Shape{2, 3}));
   const Frame frame = stack->read(3);
   EXPECT_THAT(pixels_of<std::int32_t>(frame), ElementsAre(18, 19, 20, 21, 22, 23));
-  EXPECT_EQ(frame.source, name + "::/g/stack");
-  EXPECT_EQ(frame.frame_in_source, 3u);
+  EXPECT_EQ(frame.id.source, name + "::/g/stack");
+  EXPECT_EQ(frame.id.in_source, 3u);
   EXPECT_THAT(input_fault([&] { stack->read(4); }), HasSubstr("frame 4 was asked for; the file has 4"));
 }
 
@@ -94,8 +94,8 @@ TEST_F(Hdf5Test, JoinsTheNumberedDatasetsOfAMasterFile) {
   EXPECT_THAT(pixels_of<std::int32_t>(source->read(1)), ElementsAre(2, 3));
   const Frame frame = source->read(4);
   EXPECT_THAT(pixels_of<std::int32_t>(frame), ElementsAre(104, 105));
-  EXPECT_EQ(frame.source, name + "::/entry/data/data_000002");
-  EXPECT_EQ(frame.frame_in_source, 2u);
+  EXPECT_EQ(frame.id.source, name + "::/entry/data/data_000002");
+  EXPECT_EQ(frame.id.in_source, 2u);
 }
 
 TEST_F(Hdf5Test, TakesTheOnlyImageOrListsWhatThereIs) {

@@ -26,7 +26,7 @@ class PreparedBatch {
  public:
   PreparedBatch(const Plan& plan, std::vector<Frame> frames) : results_(frames.size()) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
-      results_[i].index = frames[i].index;
+      results_[i].index = frames[i].id.index;
       try {
         const Bytes as_read = frames[i].payload;
         Frame prepared = prepare_frame(plan, std::move(frames[i]));

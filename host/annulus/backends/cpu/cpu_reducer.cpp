@@ -44,7 +44,7 @@ std::vector<FrameResult> CpuReducer::reduce(const std::vector<Frame>& frames) {
   decoders_.clear();
   decoders_.resize(frames.size());
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    results[i].index = frames[i].index;
+    results[i].index = frames[i].id.index;
     decoders_[i].emplace(frames[i], set_);
   }
   const std::vector<Group> groups = make_groups(frames.size());

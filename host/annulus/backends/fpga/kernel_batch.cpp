@@ -19,7 +19,7 @@ class LaunchableFrames {
   LaunchableFrames(const std::vector<Frame>& frames, bool has_bslz4, std::vector<FrameResult>& results)
       : decoded_(frames.size()) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
-      results[i].index = frames[i].index;
+      results[i].index = frames[i].id.index;
       std::string fault = packing_fault(frames[i]);
       if (fault.empty()) fault = add(i, frames[i], has_bslz4);
       if (!fault.empty()) results[i].outcome = damaged_frame(frames[i], std::move(fault));

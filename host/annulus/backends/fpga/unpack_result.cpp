@@ -83,7 +83,7 @@ FrameResult unpack_result(const Plan& plan, const Frame& frame, const SumBeat* r
   }
   const std::int64_t status = header.sum[kernels::kHeaderStatus];
   if (status != kernels::kGood) {
-    return {frame.index, damaged_frame(frame, describe_status(status, frame, header))};
+    return {frame.id.index, damaged_frame(frame, describe_status(status, frame, header))};
   }
   const std::size_t bins = plan.bins();
   constexpr std::size_t kUpper = kernels::kBanks;
@@ -92,11 +92,11 @@ FrameResult unpack_result(const Plan& plan, const Frame& frame, const SumBeat* r
   sums.signal = gather(results + 1, 1, 0, bins);
   if (plan.has_variance()) sums.variance = gather(results + 1, 1, kUpper, bins);
   sums.invalid_pixels = static_cast<std::uint64_t>(header.sum[kernels::kHeaderInvalid]);
-  if (sums.invalid_pixels == 0) return {frame.index, std::move(sums)};
+  if (sums.invalid_pixels == 0) return {frame.id.index, std::move(sums)};
   sums.missing_count = gather(missing, 2, 0, bins);
   sums.missing_normalization = gather(missing, 2, kUpper, bins);
   if (!plan.dark.empty()) sums.missing_dark = gather(missing + 1, 2, 0, bins);
-  return {frame.index, std::move(sums)};
+  return {frame.id.index, std::move(sums)};
 }
 
 }  // namespace annulus

@@ -55,7 +55,7 @@ class OpenClReducer final : public BatchReducer {
     std::vector<Frame> decoded(frames.size());  // those that only the host can decode
     std::map<Codec, std::vector<std::size_t>> by_codec;
     for (std::size_t i = 0; i < frames.size(); ++i) {
-      results[i].index = frames[i].index;
+      results[i].index = frames[i].id.index;
       decoded[i] = frames[i];
       if (has_impossible_sizes(frames[i])) {
         set_fault(frames[i], results[i]);

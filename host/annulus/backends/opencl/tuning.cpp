@@ -36,7 +36,7 @@ Frame example_frame(const Plan& plan) {
   Frame frame;
   frame.shape = plan.shape;
   frame.type = needs_quantising(plan.pixel_type) ? PixelType::kI32 : plan.pixel_type;
-  frame.source = "example";
+  frame.id.source = "example";
   std::mt19937 random(1);
   std::vector<std::int32_t> pixels(plan.pixels());
   for (std::int32_t& pixel : pixels) {

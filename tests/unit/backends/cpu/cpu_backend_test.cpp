@@ -40,7 +40,7 @@ std::vector<FrameResult> reduce_all(Backend& backend, const Scan& scan, std::siz
       std::vector<Frame> frames;
       for (; frames.size() < batch && i < scan.pixels.size(); ++i) {
         frames.push_back(raw_frame(scan.shape, PixelType::kI32, scan.pixels[i]));
-        frames.back().index = i;
+        frames.back().id.index = i;
       }
       backend.submit(std::move(frames));
     }

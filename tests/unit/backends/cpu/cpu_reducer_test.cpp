@@ -75,7 +75,7 @@ TEST(CpuReducer, EqualsTheDefinitionForRandomPlansTypesAndBatches) {
       }
       frames.push_back(type == PixelType::kI32 && random() % 2 == 0 ? byte_offset_frame(shape, pixels)
                                                                     : raw_frame(shape, type, pixels));
-      frames.back().index = 1000 + i;
+      frames.back().id.index = 1000 + i;
       expected.push_back(reduce_naively(*plan, pixels, 0));
     }
     const auto results = reduce(plan, frames);

@@ -50,7 +50,7 @@ TEST(ModelBackend, EqualsTheCpuForRandomPlansTypesAndBatches) {
       frames.push_back(type == PixelType::kI32 && random() % 2 == 0 ? byte_offset_frame(shape, pixels)
                        : random() % 2 == 0                          ? block_frame(raw)
                                                                     : raw);
-      frames.back().index = 1000 + i;
+      frames.back().id.index = 1000 + i;
       frames.back().fraction_bits = static_cast<int>(random() % 5);
     }
     expect_as_cpu(plan, frames);
@@ -108,7 +108,7 @@ TEST(ModelBackend, SaysOfDamagedBlocksWhatTheCpuSays) {
         break;
     }
     frame.payload = Bytes(std::move(bytes));
-    frame.index = static_cast<std::uint64_t>(i);
+    frame.id.index = static_cast<std::uint64_t>(i);
     frames.push_back(std::move(frame));
   }
   expect_as_cpu(plan, frames);

@@ -46,7 +46,7 @@ TEST(OpenClBackend, EqualsTheCpuForRandomPlansTypesAndBatches) {
       const auto pixels = random_pixels(random, type, shape.size());
       frames.push_back(type == PixelType::kI32 && random() % 3 != 0 ? byte_offset_frame(shape, pixels)
                                                                     : raw_frame(shape, type, pixels));
-      frames.back().index = 1000 + i;
+      frames.back().id.index = 1000 + i;
       frames.back().fraction_bits = static_cast<int>(random() % 5);
     }
     expect_as_cpu(plan, frames, checked(choices[static_cast<std::size_t>(round) % choices.size()]));
@@ -181,7 +181,7 @@ TEST(OpenClBackend, SharesAScanAmongDevicesAndKeepsTheOrder) {
     auto& batch = batches.emplace_back();
     for (std::uint64_t i = 0; i < 4; ++i) {
       batch.push_back(byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size())));
-      batch.back().index = b * 4 + i;
+      batch.back().id.index = b * 4 + i;
     }
     backend->submit(batch);
   }

@@ -121,7 +121,7 @@ std::vector<Frame> frames_of_all_codecs(Shape shape, std::size_t count) {
     const std::array made = {block_frame(raw), raw, byte_offset_frame(shape, counts),
                              block_frame(raw, Codec::kLz4)};
     frames.push_back(made[i % made.size()]);
-    frames.back().index = i;
+    frames.back().id.index = i;
   }
   return frames;
 }
