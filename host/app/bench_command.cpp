@@ -16,7 +16,6 @@
 #include "interrupt.hpp"
 #include "json_text.hpp"
 #include "option_binder.hpp"
-#include "parse_message.hpp"
 
 namespace annulus::app {
 namespace {
@@ -35,7 +34,7 @@ int bench(const BenchCommand& command) {
     for (const std::string& input : command.options.config.inputs) {
       std::error_code ignored;
       if (std::filesystem::equivalent(input, command.output, ignored))
-        throw Error(ErrorKind::kOutput, command.output, "--output names an input", "choose another name");
+        throw Error(ErrorKind::kOutput, command.output, "`output` names an input", "choose another name");
     }
     output.emplace(command.output);
   }
@@ -56,74 +55,57 @@ int bench(const BenchCommand& command) {
 }
 
 // What makes the plan, but for the error model, of which both are measured.
-void bind_plan_without_error_model(CLI::App& command, IntegrateConfig& config) {
-  for_each_option(config, [&](const OptionInfo& info, auto& field) {
-    const std::string_view group = info.group;
-    const std::string_view key = info.key;
-    const bool of_plan = group == "Input" || group == "Pattern" || group == "Corrections";
-    if ((of_plan && key != "error_model") || key == "readers" || key == "memory")
-      OptionBinder{command}(info, field);
-  });
+bool is_of_bench(const OptionInfo& info) {
+  const std::string_view key = info.key;
+  return (is_of_plan(info) && key != "error_model") || key == "readers" || key == "memory";
 }
 
 }  // namespace
 
-Command add_bench(CLI::App& program) {
-  CLI::App* const command =
-      program.add_subcommand("bench", "Measure how fast decoding, integrating and whole scans are here");
+void add_bench(CommandLine& program) {
+  Command command =
+      program.add_command("bench", "Measure how fast decoding, integrating and whole scans are here");
   const auto state = std::make_shared<BenchCommand>();
   BenchOptions& options = state->options;
-  bind_plan_without_error_model(*command, options.config);
+  bind_options(command, options.config, is_of_bench);
 
-  CLI::Option* const inputs = command->get_option("inputs");
+  const Option inputs = command.get("inputs");
   const char* const frames = "Simulated frames, where no inputs are named";
   SimulationOptions& simulation = options.simulation;
-  command->add_option("--detector", simulation.detector, "See 'annulus info --detectors'")
-      ->capture_default_str()
-      ->excludes(inputs)
-      ->group(frames);
-  command->add_option("--background", simulation.background, "Counts a pixel at its highest")
-      ->capture_default_str()
-      ->excludes(inputs)
-      ->group(frames);
-  command->add_option("--ring-counts", simulation.ring_counts, "Counts a pixel on the brightest ring")
-      ->capture_default_str()
-      ->excludes(inputs)
-      ->group(frames);
+  command.add("detector", &simulation.detector, "See 'annulus info --detectors'")
+      .excludes(inputs)
+      .group(frames);
+  command.add("background", &simulation.background, "Counts a pixel at its highest")
+      .excludes(inputs)
+      .group(frames);
+  command.add("ring_counts", &simulation.ring_counts, "Counts a pixel on the brightest ring")
+      .excludes(inputs)
+      .group(frames);
 
   const char* const group = "Bench";
-  add_comma_list(*command, "--only", options.only, fmt::format("Of {}", fmt::join(bench_names(), ", ")))
-      ->group(group);
-  command->add_option("--repetitions", options.rounds, "Samples of each candidate")
-      ->check(above_zero())
-      ->capture_default_str()
-      ->group(group);
-  command->add_option("--frames", options.frames, "Frames to hold in memory at most")
-      ->check(above_zero())
-      ->capture_default_str()
-      ->group(group);
-  command->add_option("--scan-frames", options.scan_frames, "Frames of an end-to-end run; files are repeated")
-      ->check(above_zero())
-      ->capture_default_str()
-      ->group(group);
-  add_comma_list(*command, "--threads", options.threads, "Numbers of threads (default: 1, 2, 4 ... and all)")
-      ->group(group);
-  add_comma_list(*command, "--batch", options.batches, "Frames side by side (default: 1,2,4,8,16)")
-      ->group(group);
-  add_comma_list(*command, "--instruction-set", options.instruction_sets, "Default: all that the machine has")
-      ->group(group);
-  add_comma_list(*command, "--error-model", options.error_models, "Default: no,poisson")->group(group);
-  add_comma_list(*command, "--codec", options.codecs,
+  add_comma_list(command, "only", options.only, fmt::format("Of {}", fmt::join(bench_names(), ", ")))
+      .group(group);
+  command.add("repetitions", &options.rounds, "Samples of each candidate").check(above_zero).group(group);
+  command.add("frames", &options.frames, "Frames to hold in memory at most").check(above_zero).group(group);
+  command.add("scan_frames", &options.scan_frames, "Frames of an end-to-end run; files are repeated")
+      .check(above_zero)
+      .group(group);
+  add_comma_list(command, "threads", options.threads, "Numbers of threads (default: 1, 2, 4 ... and all)")
+      .group(group);
+  add_comma_list(command, "batch", options.batches, "Frames side by side (default: 1,2,4,8,16)").group(group);
+  add_comma_list(command, "instruction_set", options.instruction_sets, "Default: all that the machine has")
+      .group(group);
+  add_comma_list(command, "error_model", options.error_models, "Default: no,poisson").group(group);
+  add_comma_list(command, "codec", options.codecs,
                  fmt::format("To decode: {}", fmt::join(codec_names(), ",")))
-      ->group(group);
-  add_comma_list(*command, "--detectors", options.detectors, "For speed against size")->group(group);
-  add_comma_list(*command, "--bins", options.bins, "For speed against bins")->group(group);
-  command->add_option("--scratch", options.scratch, "Folder for scratch files (default: the system's)")
-      ->group(group);
-  command->add_flag("--json", state->json, "Print JSON")->group(group);
-  command->add_option("-o,--output", state->output, "File for the JSON, beside the table")->group(group);
-  command->add_flag("-q,--quiet", state->quiet, "Do not tell what is measured")->group(group);
-  return [state] { return bench(*state); };
+      .group(group);
+  add_comma_list(command, "detectors", options.detectors, "For speed against size").group(group);
+  add_comma_list(command, "bins", options.bins, "For speed against bins").group(group);
+  command.add("scratch", &options.scratch, "Folder for scratch files (default: the system's)").group(group);
+  command.add("json", &state->json, "Print JSON").group(group);
+  command.add("output", &state->output, "File for the JSON, beside the table", 'o').group(group);
+  command.add("quiet", &state->quiet, "Do not tell what is measured", 'q').group(group);
+  command.set_action([state] { return bench(*state); });
 }
 
 }  // namespace annulus::app

@@ -1,22 +1,17 @@
-// The subcommands. Each adds itself to the program and returns what to run when it was chosen.
+// The subcommands: each adds itself to the program.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
-#include <functional>
+#include "command_line.hpp"
 
 namespace annulus::app {
 
-// Returns an exit code; throws annulus::Error.
-using Command = std::function<int()>;
-
-Command add_integrate(CLI::App& program);
-Command add_simulate(CLI::App& program);
-Command add_plot(CLI::App& program);
-Command add_info(CLI::App& program);
-Command add_verify(CLI::App& program);
-Command add_devices(CLI::App& program);
-Command add_model_report(CLI::App& program);
-Command add_bench(CLI::App& program);
+void add_integrate(CommandLine& program);
+void add_simulate(CommandLine& program);
+void add_plot(CommandLine& program);
+void add_info(CommandLine& program);
+void add_verify(CommandLine& program);
+void add_devices(CommandLine& program);
+void add_model_report(CommandLine& program);
+void add_bench(CommandLine& program);
 
 }  // namespace annulus::app

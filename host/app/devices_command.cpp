@@ -11,11 +11,11 @@
 
 namespace annulus::app {
 
-Command add_devices(CLI::App& program) {
-  CLI::App* const command = program.add_subcommand("devices", "List backends and what they can run on");
+void add_devices(CommandLine& program) {
+  Command command = program.add_command("devices", "List backends and what they can run on");
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print JSON");
-  return [json] {
+  command.add("json", json.get(), "Print JSON");
+  command.set_action([json] {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const BackendDescription& backend : describe_backends()) {
       list.push_back({{"name", backend.name},
@@ -29,7 +29,7 @@ Command add_devices(CLI::App& program) {
     }
     if (*json) fmt::print("{}\n", as_text(list));
     return kSuccess;
-  };
+  });
 }
 
 }  // namespace annulus::app

@@ -91,14 +91,13 @@ int info(const InfoCommand& command) {
 
 }  // namespace
 
-Command add_info(CLI::App& program) {
-  CLI::App* const command =
-      program.add_subcommand("info", "Describe frames, PONI files, outputs, and known detectors");
+void add_info(CommandLine& program) {
+  Command command = program.add_command("info", "Describe frames, PONI files, outputs, and known detectors");
   const auto state = std::make_shared<InfoCommand>();
-  bind_inputs(*command, state->config);
-  command->add_flag("--detectors", state->detectors, "List the detectors that PONI files may name");
-  command->add_flag("--json", state->json, "Print JSON");
-  return [state] { return info(*state); };
+  bind_options(command, state->config, is_of_inputs);
+  command.add("detectors", &state->detectors, "List the detectors that PONI files may name");
+  command.add("json", &state->json, "Print JSON");
+  command.set_action([state] { return info(*state); });
 }
 
 }  // namespace annulus::app

@@ -18,6 +18,7 @@
 #include "interrupt.hpp"
 #include "json_text.hpp"
 #include "option_binder.hpp"
+#include "option_names.hpp"
 #include "progress.hpp"
 #include "summary.hpp"
 
@@ -127,7 +128,7 @@ int integrate(IntegrateCommand& command) {
   const std::vector<std::string>& urls = scan.urls;
   const std::shared_ptr<const Plan>& plan = scan.plan;
   for (const std::string& note : scan.notes) {
-    if (!command.quiet) fmt::print(stderr, "annulus: {}\n", note);
+    if (!command.quiet) fmt::print(stderr, "annulus: {}\n", in_our_words(note));
   }
   keep_memory_warm(*plan);
   RunReport report;
@@ -144,9 +145,9 @@ int integrate(IntegrateCommand& command) {
   // may cost a file.
   const auto backend = make_backend(config.backend, backend_options(config));
   backend->load(plan);
-  protect_inputs(config, urls, report.output, "--output");
+  protect_inputs(config, urls, report.output, "`output`");
   if (!config.save_matrix.empty()) {
-    protect_inputs(config, urls, config.save_matrix, "--save-matrix");
+    protect_inputs(config, urls, config.save_matrix, "`save_matrix`");
     write_matrix(config.save_matrix, *plan, config.overwrite);
   }
   const auto sink = open_sink(config, report.output, plan, describe_run(config, scan, expected_frames),
@@ -194,7 +195,7 @@ int integrate(IntegrateCommand& command) {
   }
   if (summary.bad > 0) {
     fmt::print(stderr, "annulus: {} of {} frames are bad, the first is {}\n", summary.bad, summary.frames,
-               summary.first_fault->what());
+               in_our_words(summary.first_fault->what()));
     return kSomeFramesBad;
   }
   return kSuccess;
@@ -202,19 +203,18 @@ int integrate(IntegrateCommand& command) {
 
 }  // namespace
 
-Command add_integrate(CLI::App& program) {
-  CLI::App* const command = program.add_subcommand("integrate", "Reduce frames to diffraction patterns");
+void add_integrate(CommandLine& program) {
+  Command command = program.add_command("integrate", "Reduce frames to diffraction patterns");
   const auto state = std::make_shared<IntegrateCommand>();
-  for_each_option(state->config, OptionBinder{*command});
-  bind_config_file(*command, state->config_file);
-  command->add_flag("--dump-config", state->dump_config, "Print the configuration as JSON and leave");
-  command->add_flag("--json", state->json, "Print the summary as JSON");
-  command->add_flag("-q,--quiet", state->quiet, "Print nothing but errors");
-
-  return [state, command] {
-    apply_config_file(*command, state->config_file, state->config);
+  bind_options(command, state->config, any_option);
+  bind_config_file(command, state->config_file);
+  command.add("dump_config", &state->dump_config, "Print the configuration as JSON and leave");
+  command.add("json", &state->json, "Print the summary as JSON");
+  command.add("quiet", &state->quiet, "Print nothing but errors", 'q');
+  command.set_action([state, command] {
+    apply_config_file(command, state->config_file, state->config);
     return integrate(*state);
-  };
+  });
 }
 
 }  // namespace annulus::app

@@ -1,3 +1,4 @@
+#include <annulus/core/error.hpp>
 #include <annulus/version.hpp>
 
 #include <fmt/format.h>
@@ -6,51 +7,28 @@
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <utility>
-#include <vector>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "parse_message.hpp"
+#include "option_names.hpp"
 
 namespace annulus::app {
 namespace {
 
 int report(const std::exception& error) {
-  fmt::print(stderr, "annulus: error: {}\n", error.what());
+  fmt::print(stderr, "annulus: error: {}\n", in_our_words(error.what()));
   return kInternalError;
 }
 
 int run(int argc, char** argv) {
-  CLI::App program{
-      "Annulus: diffraction patterns from X-ray detector frames, as fast as the detector makes them."};
-  program.set_version_flag("--version", fmt::format("annulus {}", kVersion));
-  program.require_subcommand(1);
-  program.get_formatter()->column_width(34);
-
-  std::vector<std::pair<CLI::App*, Command>> commands;
+  CommandLine program(
+      "Annulus: diffraction patterns from X-ray detector frames, as fast as the detector makes them.",
+      fmt::format("annulus {}", kVersion));
   for (auto* const add : {add_integrate, add_simulate, add_plot, add_info, add_verify, add_devices,
                           add_model_report, add_bench}) {
-    Command command = add(program);
-    commands.emplace_back(program.get_subcommands({}).back(), std::move(command));
+    add(program);
   }
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // --help and --version come this way too, with code 0.
-    if (error.get_exit_code() == 0) return program.exit(error);
-    const bool any = !program.get_subcommands().empty();
-    const CLI::App& command = any ? *program.get_subcommands().front() : program;
-    const bool unknown = argc > 1 && argv[1][0] != '-' && !any;
-    fmt::print(stderr, "annulus: error: {} ('annulus {}--help' tells more)\n",
-               unknown ? fmt::format("there is no command '{}'", argv[1]) : parse_message(error, command),
-               any ? command.get_name() + " " : "");
-    return kUsageError;
-  }
-  for (const auto& [subcommand, command] : commands) {
-    if (*subcommand) return command();
-  }
-  return kUsageError;
+  return program.run(argc, argv);
 }
 
 }  // namespace

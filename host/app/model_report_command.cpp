@@ -13,7 +13,6 @@
 #include "exit_code.hpp"
 #include "json_text.hpp"
 #include "option_binder.hpp"
-#include "parse_message.hpp"
 #include "progress.hpp"
 
 namespace annulus::app {
@@ -68,28 +67,21 @@ int report_model(const ModelReportCommand& command) {
 
 }  // namespace
 
-Command add_model_report(CLI::App& program) {
-  CLI::App* const command = program.add_subcommand(
+void add_model_report(CommandLine& program) {
+  Command command = program.add_command(
       "model-report", "Count what frames cost in the FPGA kernels, and predict a card's frame rate");
   const auto state = std::make_shared<ModelReportCommand>();
-  bind_plan(*command, state->config);
+  bind_options(command, state->config, is_of_plan);
   const char* const group = "Report";
-  command->add_option("--card", state->card, "Folder of platform/, or a file card.json")
-      ->capture_default_str()
-      ->group(group);
-  command->add_option("--clock", state->clock_mhz, "MHz (default: the card's)")
-      ->check(above_zero())
-      ->group(group);
-  command->add_option("--frames", state->frames, "Frames to run at most")
-      ->check(above_zero())
-      ->capture_default_str()
-      ->group(group);
-  command->add_flag("--json", state->json, "Print JSON")->group(group);
-  bind_config_file(*command, state->config_file);
-  return [state, command] {
-    apply_config_file(*command, state->config_file, state->config);
+  command.add("card", &state->card, "Folder of platform/, or a file card.json").group(group);
+  command.add("clock", &state->clock_mhz, "MHz (default: the card's)").check(above_zero).group(group);
+  command.add("frames", &state->frames, "Frames to run at most").check(above_zero).group(group);
+  command.add("json", &state->json, "Print JSON").group(group);
+  bind_config_file(command, state->config_file);
+  command.set_action([state, command] {
+    apply_config_file(command, state->config_file, state->config);
     return report_model(*state);
-  };
+  });
 }
 
 }  // namespace annulus::app

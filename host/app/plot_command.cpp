@@ -17,23 +17,19 @@ struct PlotCommand {
   std::string picture;
   bool stack = false;
   PlotOptions options;
-  std::vector<double> radial_range;
   bool quiet = false;
 };
 
-int plot(PlotCommand& command) {
-  if (!command.radial_range.empty()) {
-    command.options.radial_range = Range{command.radial_range[0], command.radial_range[1]};
-  }
+int plot(const PlotCommand& command) {
   if (command.stack && !command.options.frames.empty()) {
-    throw Error(ErrorKind::kUsage, "--frame", "a stack shows all frames",
-                "leave one of --stack and --frame out");
+    throw Error(ErrorKind::kUsage, "`frame`", "a stack shows all frames",
+                "leave one of `stack` and `frame` out");
   }
   const PatternFile file(command.input);
   const bool cake = file.header().is_cake();
   if (command.stack && cake) {
-    throw Error(ErrorKind::kUsage, "--stack", "the frames of this file are cakes, which do not stack",
-                "draw one with --frame, or their mean without");
+    throw Error(ErrorKind::kUsage, "`stack`", "the frames of this file are cakes, which do not stack",
+                "draw one with `frame`, or their mean without");
   }
   std::filesystem::path picture = command.picture;
   if (picture.empty()) {
@@ -52,41 +48,34 @@ int plot(PlotCommand& command) {
 
 }  // namespace
 
-Command add_plot(CLI::App& program) {
-  CLI::App* const command =
-      program.add_subcommand("plot", "Draw patterns, cakes, or the stack of a scan, to PNG or SVG");
+void add_plot(CommandLine& program) {
+  Command command =
+      program.add_command("plot", "Draw patterns, cakes, or the stack of a scan, to PNG or SVG");
   const auto state = std::make_shared<PlotCommand>();
   static const std::map<std::string, PlotScale> kScales = {
       {"linear", PlotScale::kLinear}, {"sqrt", PlotScale::kSqrt}, {"log", PlotScale::kLog}};
-  const auto is_scale = [](const std::string& name) {
+  const auto fault_of_scale = [](const std::string& name) {
     return kScales.contains(name) ? "" : fmt::format("'{}' is not one of linear, sqrt, log", name);
   };
-  command->add_option("input", state->input, "NeXus file that 'annulus integrate' wrote")->required();
-  command->add_option("-o,--output", state->picture,
-                      "Picture, .png or .svg (default: named after the input)");
-  command->add_flag("--stack", state->stack, "All frames as a map of frame number and radial axis");
+  command.add_positional("input", &state->input, "NeXus file that 'annulus integrate' wrote").required();
+  command.add("output", &state->picture, "Picture, .png or .svg (default: named after the input)", 'o');
+  command.add("stack", &state->stack, "All frames as a map of frame number and radial axis");
   // Without the check a number below 0 would become one near 2^64.
-  command->add_option("--frame", state->options.frames, "Frames to draw, from 0 (default: their mean)")
-      ->check(CLI::Validator(
-          [](std::string& text) {
-            return text.starts_with('-') ? fmt::format("frames are numbered from 0, {} is none", text)
-                                         : std::string();
-          },
-          ""));
+  command.add("frame", &state->options.frames, "Frames to draw, from 0 (default: their mean)")
+      .check([](const std::string& text) {
+        return text.starts_with('-') ? fmt::format("frames are numbered from 0, {} is none", text) : "";
+      });
   command
-      ->add_option_function<std::string>(
-          "--scale", [state](const std::string& name) { state->options.scale = kScales.at(name); },
-          "linear, sqrt or log")
-      ->check(is_scale)
-      ->default_str("linear");
-  command->add_option("--radial-range", state->radial_range, "Part of the axis to show")
-      ->expected(2)
-      ->allow_extra_args(false);
-  command->add_option("--title", state->options.title, "Title (default: the file and what is drawn)");
-  command->add_option("--width", state->options.width, "Pixels")->capture_default_str();
-  command->add_option("--height", state->options.height, "Pixels")->capture_default_str();
-  command->add_flag("-q,--quiet", state->quiet, "Print nothing but errors");
-  return [state] { return plot(*state); };
+      .add_text(
+          "scale", [state](const std::string& name) { state->options.scale = kScales.at(name); },
+          "linear, sqrt or log", "linear")
+      .check(fault_of_scale);
+  command.add("radial_range", &state->options.radial_range, "Part of the axis to show");
+  command.add("title", &state->options.title, "Title (default: the file and what is drawn)");
+  command.add("width", &state->options.width, "Pixels");
+  command.add("height", &state->options.height, "Pixels");
+  command.add("quiet", &state->quiet, "Print nothing but errors", 'q');
+  command.set_action([state] { return plot(*state); });
 }
 
 }  // namespace annulus::app

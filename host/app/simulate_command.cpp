@@ -24,33 +24,33 @@ struct SimulateCommand {
   bool quiet = false;
 };
 
-Calibrant find_calibrant(const char* flag, const std::string& name) {
+Calibrant find_calibrant(const char* option, const std::string& name) {
   if (const auto found = calibrant_from_name(name)) return *found;
-  throw Error(ErrorKind::kUsage, flag, fmt::format("'{}' is not known", name),
+  throw Error(ErrorKind::kUsage, option, fmt::format("'{}' is not known", name),
               fmt::format("there are {}", known_calibrants()));
 }
 
 int simulate(SimulateCommand& command) {
   SimulationOptions& options = command.options;
-  options.calibrant = find_calibrant("--calibrant", command.calibrant);
+  options.calibrant = find_calibrant("`calibrant`", command.calibrant);
   options.product.reset();
-  if (command.product != "none") options.product = find_calibrant("--product", command.product);
+  if (command.product != "none") options.product = find_calibrant("`product`", command.product);
   options.polarization = command.polarization;
   const auto format = scan_format_from_name(command.format);
   if (!format) {
-    throw Error(ErrorKind::kUsage, "--format", fmt::format("'{}' is not known", command.format),
+    throw Error(ErrorKind::kUsage, "`format`", fmt::format("'{}' is not known", command.format),
                 "cbf, hdf5 or eiger");
   }
   command.output.format = *format;
   const auto type = pixel_type_from_name(command.pixel_type);
   if (!type) {
-    throw Error(ErrorKind::kUsage, "--pixel-type", fmt::format("'{}' is not known", command.pixel_type),
+    throw Error(ErrorKind::kUsage, "`pixel_type`", fmt::format("'{}' is not known", command.pixel_type),
                 "uint8, uint16 or uint32");
   }
   const ScanOutput unset;
   if (*format != ScanFormat::kEiger &&
       (*type != unset.eiger_type || command.output.images_per_file != unset.images_per_file)) {
-    throw Error(ErrorKind::kUsage, "--pixel-type, --images-per-file", "they go with --format eiger",
+    throw Error(ErrorKind::kUsage, "`pixel_type`, `images_per_file`", "they go with `format` eiger",
                 "leave them out");
   }
   command.output.eiger_type = *type;
@@ -74,60 +74,42 @@ int simulate(SimulateCommand& command) {
 
 }  // namespace
 
-Command add_simulate(CLI::App& program) {
-  CLI::App* const command = program.add_subcommand(
-      "simulate", "Make a scan of powder frames with its PONI file, to try and to test");
+void add_simulate(CommandLine& program) {
+  Command command =
+      program.add_command("simulate", "Make a scan of powder frames with its PONI file, to try and to test");
   const auto state = std::make_shared<SimulateCommand>();
   SimulationOptions& options = state->options;
-  command->add_option("-o,--output", state->output.folder, "Folder to write to, made if needed")->required();
-  command->add_option("--prefix", state->output.prefix, "Start of file names")->capture_default_str();
-  command
-      ->add_option("--format", state->format,
-                   "cbf (a file a frame), hdf5 (one file) or eiger (master and data files)")
-      ->capture_default_str();
-  command->add_option("--pixel-type", state->pixel_type, "Of eiger files: uint32, uint16 or uint8")
-      ->capture_default_str();
-  command->add_option("--images-per-file", state->output.images_per_file, "Frames of an eiger data file")
-      ->capture_default_str();
-  command->add_flag("--overwrite", state->output.overwrite, "Replace files that exist");
-  command->add_option("--detector", options.detector, "See 'annulus info --detectors'")
-      ->capture_default_str();
-  command->add_option("-n,--frames", options.frames, "Number of frames")->capture_default_str();
-  command->add_option("--seed", options.seed, "The same seed gives the same frames")->capture_default_str();
-  command->add_option("--calibrant", state->calibrant, "Sample: " + known_calibrants())
-      ->capture_default_str();
-  command->add_option("--product", state->product, "What the sample turns into, or none")
-      ->capture_default_str();
-  command->add_option("--distance", options.distance,
-                      "Metres (default: the corner is seen under 44 degrees)");
-  CLI::Option* const energy =
-      command->add_option("--energy", options.energy_kev, "Beam energy in keV")->capture_default_str();
-  command->add_option("--wavelength", options.wavelength, "Metres, instead of the energy")->excludes(energy);
-  command->add_option("--rot1", options.rot1, "Rotation in radian")->capture_default_str();
-  command->add_option("--rot2", options.rot2, "Rotation in radian")->capture_default_str();
-  command->add_option("--rot3", options.rot3, "Rotation in radian")->capture_default_str();
-  command
-      ->add_option("--beam-offset1", options.beam_offset1,
-                   "PONI from the detector's middle, metres, slow axis")
-      ->capture_default_str();
-  command->add_option("--beam-offset2", options.beam_offset2, "The same along the fast axis")
-      ->capture_default_str();
-  command->add_option("--expansion", options.expansion, "Relative growth of the lattices over the scan")
-      ->capture_default_str();
-  command->add_option("--beam-variation", options.beam_variation, "Relative change of intensity")
-      ->capture_default_str();
-  command->add_option("--background", options.background, "Counts a pixel at its highest")
-      ->capture_default_str();
-  command->add_option("--ring-counts", options.ring_counts, "Counts a pixel on the brightest ring")
-      ->capture_default_str();
-  command->add_option("--ring-width", options.ring_width, "Degrees of 2theta (default: three pixels)");
-  command->add_option("--polarization", state->polarization, "Factor, -1 to 1")->capture_default_str();
-  command->add_option("--defects", options.defects, "Dead pixels")->capture_default_str();
-  command->add_option("--count-cutoff", options.count_cutoff, "Counts at which a pixel overloads")
-      ->capture_default_str();
-  command->add_option("--threads", state->output.threads, "0: one a core")->capture_default_str();
-  command->add_flag("-q,--quiet", state->quiet, "Print nothing but errors");
-  return [state] { return simulate(*state); };
+  command.add("output", &state->output.folder, "Folder to write to, made if needed", 'o').required();
+  command.add("prefix", &state->output.prefix, "Start of file names");
+  command.add("format", &state->format,
+              "cbf (a file a frame), hdf5 (one file) or eiger (master and data files)");
+  command.add("pixel_type", &state->pixel_type, "Of eiger files: uint32, uint16 or uint8");
+  command.add("images_per_file", &state->output.images_per_file, "Frames of an eiger data file");
+  command.add("overwrite", &state->output.overwrite, "Replace files that exist");
+  command.add("detector", &options.detector, "See 'annulus info --detectors'");
+  command.add("frames", &options.frames, "Number of frames", 'n');
+  command.add("seed", &options.seed, "The same seed gives the same frames");
+  command.add("calibrant", &state->calibrant, "Sample: " + known_calibrants());
+  command.add("product", &state->product, "What the sample turns into, or none");
+  command.add("distance", &options.distance, "Metres (default: the corner is seen under 44 degrees)");
+  const Option energy = command.add("energy", &options.energy_kev, "Beam energy in keV");
+  command.add("wavelength", &options.wavelength, "Metres, instead of the energy").excludes(energy);
+  command.add("rot1", &options.rot1, "Rotation in radian");
+  command.add("rot2", &options.rot2, "Rotation in radian");
+  command.add("rot3", &options.rot3, "Rotation in radian");
+  command.add("beam_offset1", &options.beam_offset1, "PONI from the detector's middle, metres, slow axis");
+  command.add("beam_offset2", &options.beam_offset2, "The same along the fast axis");
+  command.add("expansion", &options.expansion, "Relative growth of the lattices over the scan");
+  command.add("beam_variation", &options.beam_variation, "Relative change of intensity");
+  command.add("background", &options.background, "Counts a pixel at its highest");
+  command.add("ring_counts", &options.ring_counts, "Counts a pixel on the brightest ring");
+  command.add("ring_width", &options.ring_width, "Degrees of 2theta (default: three pixels)");
+  command.add("polarization", &state->polarization, "Factor, -1 to 1");
+  command.add("defects", &options.defects, "Dead pixels");
+  command.add("count_cutoff", &options.count_cutoff, "Counts at which a pixel overloads");
+  command.add("threads", &state->output.threads, "0: one a core");
+  command.add("quiet", &state->quiet, "Print nothing but errors", 'q');
+  command.set_action([state] { return simulate(*state); });
 }
 
 }  // namespace annulus::app

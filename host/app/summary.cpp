@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "option_names.hpp"
+
 namespace annulus::app {
 namespace {
 
@@ -74,7 +76,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
   json["frames"] = summary.frames;
   json["bad_frames"] = summary.bad;
   json["interrupted"] = summary.interrupted;
-  if (summary.first_fault) json["first_fault"] = summary.first_fault->what();
+  if (summary.first_fault) json["first_fault"] = in_our_words(summary.first_fault->what());
   json["frames_per_second"] = rates.frames_per_second;
   json["megapixels_per_second"] = rates.megapixels_per_second;
   json["payload_gigabytes_per_second"] = rates.gigabytes_per_second;

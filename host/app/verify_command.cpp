@@ -14,6 +14,7 @@
 #include "exit_code.hpp"
 #include "json_text.hpp"
 #include "option_binder.hpp"
+#include "option_names.hpp"
 #include "progress.hpp"
 
 namespace annulus::app {
@@ -30,7 +31,7 @@ struct VerifyResult {
   std::uint64_t recorded_bad = 0;
   nlohmann::json faults = nlohmann::json::array();
 
-  void add_fault(const std::string& text) { faults.push_back(text); }
+  void add_fault(const std::string& text) { faults.push_back(in_our_words(text)); }
 };
 
 // Reads and decodes every frame to its last byte, with the checksum where there is one.
@@ -85,15 +86,15 @@ int verify(const VerifyCommand& command) {
 
 }  // namespace
 
-Command add_verify(CLI::App& program) {
-  CLI::App* const command = program.add_subcommand(
+void add_verify(CommandLine& program) {
+  Command command = program.add_command(
       "verify",
       "Check frames (checksum, every pixel decodes) and outputs (patterns follow from accumulators)");
   const auto state = std::make_shared<VerifyCommand>();
-  bind_inputs(*command, state->config);
-  command->add_flag("--json", state->json, "Print JSON");
-  command->add_flag("-q,--quiet", state->quiet, "Print nothing but faults");
-  return [state] { return verify(*state); };
+  bind_options(command, state->config, is_of_inputs);
+  command.add("json", &state->json, "Print JSON");
+  command.add("quiet", &state->quiet, "Print nothing but faults", 'q');
+  command.set_action([state] { return verify(*state); });
 }
 
 }  // namespace annulus::app

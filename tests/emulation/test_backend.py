@@ -230,10 +230,10 @@ def test_a_card_whose_process_dies_while_it_is_loaded_is_named(scans, tmp_path):
     assert_nothing_is_left(before)
 
 
-@pytest.mark.parametrize("preload", ["", BUILD / "lib/libemulation_late_listener.so"], ids=["soon", "before_xrt_waits"])
+@pytest.mark.parametrize("preload", [[], [BUILD / "lib/libemulation_late_listener.so"]], ids=["soon", "before_xrt_waits"])
 def test_a_card_whose_process_does_not_start_is_named(scans, tmp_path, preload):
-    done = emulate("env", f"XILINX_VITIS={tmp_path}", f"LD_PRELOAD={preload}",
-                   *integrate_command(scans("Pilatus100k", 210), tmp_path / "out.nxs"), timeout=PATIENCE)
+    done = emulate("env", f"XILINX_VITIS={tmp_path}", *integrate_command(scans("Pilatus100k", 210), tmp_path / "out.nxs"),
+                   timeout=PATIENCE, env=os.environ | {"LD_PRELOAD": ":".join(map(str, preload))})
     assert_named(done, "card 0")
     assert done.stderr.count("annulus: error") == 1
     assert not (tmp_path / "out.nxs").exists()

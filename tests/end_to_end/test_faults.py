@@ -189,7 +189,7 @@ def test_messages_of_other_commands(annulus, scan):
     expect_error(annulus("bench", "--repetitions", 0), USAGE, "--repetitions: '0' is not a number above 0")
     expect_error(annulus("model-report", "--clock", 0, "-p", scan.poni, scan.folder), USAGE, "--clock: '0' is not")
     expect_error(annulus("plot", "a.nxs", "--scale", "cubic"), USAGE, "--scale: 'cubic' is not one of linear, sqrt, log")
-    expect_error(annulus("plot", scan.poni), INPUT, "is not an HDF5 file (name a file that 'annulus integrate' wrote")
+    expect_error(annulus("plot", scan.poni), INPUT, "is not an HDF5 file (name a file that Annulus wrote")
 
 
 def test_existing_output_is_kept_unless_told_otherwise(annulus, scan, tmp_path):

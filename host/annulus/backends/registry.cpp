@@ -44,13 +44,13 @@ std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOpti
   std::string known;
   for (const BackendDescription& backend : describe_backends()) {
     if (backend.name == name) {
-      throw Error(ErrorKind::kBackend, "--backend",
+      throw Error(ErrorKind::kBackend, "`backend`",
                   fmt::format("'{}' is not available: {}", name, backend.detail));
     }
     known += (known.empty() ? "" : ", ") + backend.name;
   }
-  throw Error(ErrorKind::kBackend, "--backend", fmt::format("there is no '{}'", name),
-              fmt::format("known are {}; 'annulus devices' tells what they can run on", known));
+  throw Error(ErrorKind::kBackend, "`backend`", fmt::format("there is no '{}'", name),
+              fmt::format("known are {}; `describe_backends()` tells what they can run on", known));
 }
 
 }  // namespace annulus

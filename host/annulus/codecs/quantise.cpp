@@ -54,7 +54,7 @@ int choose_fraction_bits(const Frame& frame, const FloatValidity& validity, int 
         ErrorKind::kInput, describe(frame),
         fmt::format("its largest value is {}: far below one count, where counting statistics mean nothing",
                     largest),
-        "integrate with --error-model no, or give frames in counts");
+        "integrate with `error_model` no, or give frames in counts");
   }
   return std::min(max_fraction_bits, wanted);
 }
@@ -83,7 +83,7 @@ void narrow_integers(const Frame& frame, const FloatValidity& validity, std::spa
       throw Error(ErrorKind::kInput, describe(frame),
                   fmt::format("pixel at row {}, column {} is {}, beyond the 32-bit integers",
                               i / frame.shape.cols, i % frame.shape.cols, value),
-                  "exclude such pixels with --max-count or --dummy");
+                  "exclude such pixels with `max_count` or `dummy`");
     }
     pixels[i] = static_cast<std::int32_t>(value);
   }

@@ -20,4 +20,11 @@ Error::Error(ErrorKind kind, std::string where, std::string what, std::string cu
       fault_(std::move(what)),
       cure_(std::move(cure)) {}
 
+std::optional<std::string> Error::option() const {
+  if (!where_.starts_with('`')) return std::nullopt;
+  const std::size_t end = where_.find('`', 1);
+  if (end == std::string::npos) return std::nullopt;
+  return where_.substr(1, end - 1);
+}
+
 }  // namespace annulus

@@ -45,19 +45,40 @@ std::uintptr_t page_size() {
   return size;
 }
 
+// As the system would call it: with the signals blocked that it wants blocked.
+void call(const struct sigaction& handler, int signal, siginfo_t* info, void* context) {
+  sigset_t mask_of_ours;
+  ::pthread_sigmask(SIG_BLOCK, &handler.sa_mask, &mask_of_ours);
+  if ((handler.sa_flags & SA_SIGINFO) != 0) {
+    handler.sa_sigaction(signal, info, context);
+  } else {
+    handler.sa_handler(signal);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &mask_of_ours, nullptr);
+}
+
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   const int code = errno;
-  const bool ours = fill_up(reinterpret_cast<std::uintptr_t>(info->si_addr), page_size());
-  errno = code;
-  if (ours) return;
-  if ((other_handler.sa_flags & SA_SIGINFO) != 0) {
-    other_handler.sa_sigaction(signal, info, context);
-  } else if (other_handler.sa_handler != SIG_DFL && other_handler.sa_handler != SIG_IGN) {
-    other_handler.sa_handler(signal);
-  } else {
-    ::sigaction(SIGBUS, &other_handler,
-                nullptr);  // the access is repeated, and ends the process as it should
+  const bool of_memory = info->si_code > 0;  // and not sent by a process
+  if (of_memory && fill_up(reinterpret_cast<std::uintptr_t>(info->si_addr), page_size())) {
+    errno = code;
+    return;
   }
+  const bool plain = (other_handler.sa_flags & SA_SIGINFO) == 0;
+  if (plain && other_handler.sa_handler == SIG_IGN && !of_memory) {
+    errno = code;
+    return;
+  }
+  if (plain && (other_handler.sa_handler == SIG_DFL || other_handler.sa_handler == SIG_IGN)) {
+    // Ends the process as it should: the access is repeated, and what was sent is sent again.
+    struct sigaction end {};
+    end.sa_handler = SIG_DFL;
+    ::sigaction(signal, &end, nullptr);
+    if (!of_memory) ::raise(signal);
+    return;
+  }
+  call(other_handler, signal, info, context);
+  errno = code;
 }
 
 void install_handler() {
@@ -68,7 +89,8 @@ void install_handler() {
     action.sa_sigaction = on_bus_error;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ::sigemptyset(&action.sa_mask);
-    ::sigaction(SIGBUS, &action, &other_handler);
+    ::sigaction(SIGBUS, nullptr, &other_handler);  // known before ours may be called
+    ::sigaction(SIGBUS, &action, nullptr);
   });
 }
 

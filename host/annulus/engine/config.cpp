@@ -39,7 +39,7 @@ Json encode(const T& value) {
 
 [[noreturn]] void refuse(const std::string& name, const std::string& key, const std::string& what) {
   throw Error(ErrorKind::kUsage, name, fmt::format("\"{}\": {}", key, what),
-              "'annulus integrate --dump-config' prints a complete example");
+              "`to_json()` prints a complete example");
 }
 
 template <typename T>
@@ -128,14 +128,14 @@ OpenOptions open_options(const IntegrateConfig& config) {
   if (config.follow) open.follow = config.follow_timeout;
   if (!config.raw_shape.empty()) {
     if (config.raw_shape.size() != 2 || config.raw_shape[0] == 0 || config.raw_shape[1] == 0) {
-      throw Error(ErrorKind::kUsage, "--raw-shape", "rows and columns are expected",
-                  "for example --raw-shape 195 487");
+      throw Error(ErrorKind::kUsage, "`raw_shape`", "rows and columns are expected",
+                  "for example `raw_shape` 195 487");
     }
     open.raw_shape = Shape{config.raw_shape[0], config.raw_shape[1]};
   }
   const auto type = pixel_type_from_name(config.raw_type);
   if (!type) {
-    throw Error(ErrorKind::kUsage, "--raw-type", fmt::format("'{}' is not a pixel type", config.raw_type),
+    throw Error(ErrorKind::kUsage, "`raw_type`", fmt::format("'{}' is not a pixel type", config.raw_type),
                 "uint8, uint16, uint32, int8, int16, int32, int64, uint64, float32 or float64");
   }
   open.raw_type = *type;
@@ -176,22 +176,22 @@ void refuse_for_others(const IntegrateConfig& config, const std::string& backend
     if (!asked.given) continue;
     throw Error(ErrorKind::kUsage, asked.option,
                 fmt::format("it means nothing to the {} backend", config.backend),
-                fmt::format("leave it out, or choose --backend {}", backend));
+                fmt::format("leave it out, or choose `backend` {}", backend));
   }
 }
 
 void check_cpu(const IntegrateConfig& config) {
   const IntegrateConfig unset;
   refuse_for_others(config, "cpu",
-                    {{"--latency", config.latency},
-                     {"--batch", config.batch != unset.batch},
-                     {"--instruction-set", config.instruction_set != unset.instruction_set}});
+                    {{"`latency`", config.latency},
+                     {"`batch`", config.batch != unset.batch},
+                     {"`instruction_set`", config.instruction_set != unset.instruction_set}});
   if (config.batch > kMostFramesABatch) {
-    throw Error(ErrorKind::kUsage, "--batch", fmt::format("{} frames are not sensible", config.batch),
+    throw Error(ErrorKind::kUsage, "`batch`", fmt::format("{} frames are not sensible", config.batch),
                 fmt::format("at most {}; 0 chooses", kMostFramesABatch));
   }
   if (config.latency && config.batch > 1) {
-    throw Error(ErrorKind::kUsage, "--latency", "it takes frames one by one", "leave --batch out");
+    throw Error(ErrorKind::kUsage, "`latency`", "it takes frames one by one", "leave `batch` out");
   }
   if (config.instruction_set == kBest) return;
   std::string available = kBest;
@@ -199,7 +199,7 @@ void check_cpu(const IntegrateConfig& config) {
     if (name_of(set) == config.instruction_set) return;
     available += fmt::format(", {}", name_of(set));
   }
-  throw Error(ErrorKind::kUsage, "--instruction-set",
+  throw Error(ErrorKind::kUsage, "`instruction_set`",
               fmt::format("'{}' is not available here", config.instruction_set),
               fmt::format("this machine has: {}", available));
 }
@@ -207,16 +207,16 @@ void check_cpu(const IntegrateConfig& config) {
 void check_card(const IntegrateConfig& config) {
   const IntegrateConfig unset;
   if (config.device != unset.device && config.backend != "xrt" && config.backend != "opencl") {
-    throw Error(ErrorKind::kUsage, "--device",
+    throw Error(ErrorKind::kUsage, "`device`",
                 fmt::format("it means nothing to the {} backend", config.backend),
-                "give --backend xrt or --backend opencl too");
+                "give `backend` xrt or `backend` opencl too");
   }
   refuse_for_others(config, "xrt",
-                    {{"--xclbin", config.xclbin != unset.xclbin},
-                     {"--retry-device", config.retry_device},
-                     {"--device-timeout", config.device_timeout != unset.device_timeout}});
+                    {{"`xclbin`", config.xclbin != unset.xclbin},
+                     {"`retry_device`", config.retry_device},
+                     {"`device_timeout`", config.device_timeout != unset.device_timeout}});
   if (!(config.device_timeout > 0) || config.device_timeout > 86400) {
-    throw Error(ErrorKind::kUsage, "--device-timeout",
+    throw Error(ErrorKind::kUsage, "`device_timeout`",
                 fmt::format("{} s is not sensible", config.device_timeout),
                 "give a number of seconds above 0, a day at most");
   }
@@ -225,11 +225,11 @@ void check_card(const IntegrateConfig& config) {
 void check_follow(const IntegrateConfig& config) {
   const IntegrateConfig unset;
   if (config.follow_timeout != unset.follow_timeout && !config.follow) {
-    throw Error(ErrorKind::kUsage, "--follow-timeout", "it means nothing without --follow",
-                "give --follow too");
+    throw Error(ErrorKind::kUsage, "`follow_timeout`", "it means nothing without `follow`",
+                "give `follow` too");
   }
   if (!(config.follow_timeout > 0) || config.follow_timeout > 86400) {
-    throw Error(ErrorKind::kUsage, "--follow-timeout",
+    throw Error(ErrorKind::kUsage, "`follow_timeout`",
                 fmt::format("{} s is not sensible", config.follow_timeout),
                 "give a number of seconds above 0, a day at most");
   }
@@ -238,11 +238,11 @@ void check_follow(const IntegrateConfig& config) {
 void check_opencl(const IntegrateConfig& config) {
   const IntegrateConfig unset;
   refuse_for_others(config, "opencl",
-                    {{"--device-memory", config.device_memory != unset.device_memory},
-                     {"--opencl-kernel", config.opencl_kernel != unset.opencl_kernel},
-                     {"--profile", config.profile}});
+                    {{"`device_memory`", config.device_memory != unset.device_memory},
+                     {"`opencl_kernel`", config.opencl_kernel != unset.opencl_kernel},
+                     {"`profile`", config.profile}});
   if (config.device_memory > kMostMemory) {
-    throw Error(ErrorKind::kUsage, "--device-memory",
+    throw Error(ErrorKind::kUsage, "`device_memory`",
                 fmt::format("{} MiB are not sensible", config.device_memory),
                 fmt::format("at most {}; 0 for all of the device", kMostMemory));
   }
@@ -256,24 +256,24 @@ void check(const IntegrateConfig& config) {
   check_follow(config);
   check_opencl(config);
   if (config.memory == 0 || config.memory > kMostMemory) {
-    throw Error(ErrorKind::kUsage, "--memory", fmt::format("{} MiB are not sensible", config.memory),
+    throw Error(ErrorKind::kUsage, "`memory`", fmt::format("{} MiB are not sensible", config.memory),
                 fmt::format("give 1 to {}; a frame is always held, however large it is", kMostMemory));
   }
   if (config.inputs.empty()) {
-    throw Error(ErrorKind::kUsage, "inputs", "no frames are named",
-                "for example: annulus integrate -p scan.poni *.cbf");
+    throw Error(ErrorKind::kUsage, "`inputs`", "no frames are named",
+                "name files, folders or patterns, for example *.cbf");
   }
   if (config.threads > kMostThreads || config.readers > kMostThreads || config.readers == 0) {
-    throw Error(ErrorKind::kUsage, "--threads, --readers",
+    throw Error(ErrorKind::kUsage, "`threads`, `readers`",
                 fmt::format("{} and {} are not sensible", config.threads, config.readers),
                 fmt::format("at most {} each, and at least one reader", kMostThreads));
   }
   if (config.format == OutputFormat::kXy && config.integration.azimuth_bins) {
-    throw Error(ErrorKind::kUsage, "--format", "xy holds one column of intensities, no cake",
-                "write NeXus, or leave --npt-azim out");
+    throw Error(ErrorKind::kUsage, "`format`", "xy holds one column of intensities, no cake",
+                "write NeXus, or leave `npt_azim` out");
   }
   if (config.overwrite && config.append) {
-    throw Error(ErrorKind::kUsage, "--overwrite", "it excludes --append", "give one of them");
+    throw Error(ErrorKind::kUsage, "`overwrite`", "it excludes `append`", "give one of them");
   }
 }
 

@@ -58,10 +58,10 @@ struct IntegrateConfig {
   std::string save_matrix;
 };
 
-// How an option is called: `flags` as CLI11 takes them, `key` in JSON.
+// How an option is called, everywhere: in JSON, in messages (`max_count`), in Python; the program makes its
+// flag of the key. The help may name other options as messages do.
 struct OptionInfo {
   const char* key;
-  const char* flags;
   const char* group;
   const char* help;
 };
@@ -71,117 +71,95 @@ struct OptionInfo {
 template <typename Config, typename Visit>
 void for_each_option(Config& config, Visit&& visit) {
   auto& integration = config.integration;
-  visit(OptionInfo{"inputs", "inputs", "Input", "Files, file.h5::/path, patterns, directories, @list.txt"},
+  visit(OptionInfo{"inputs", "Input", "Files, file.h5::/path, patterns, directories, @list.txt"},
         config.inputs);
-  visit(OptionInfo{"poni", "-p,--poni", "Input",
-                   "PONI file: the geometry (default: what an Eiger master file states)"},
+  visit(OptionInfo{"poni", "Input", "PONI file: the geometry (default: what an Eiger master file states)"},
         config.poni);
-  visit(OptionInfo{"mask", "-m,--mask", "Input",
-                   "Image of pixels to leave out (not 0), added to the detector's gaps"},
+  visit(OptionInfo{"mask", "Input", "Image of pixels to leave out (not 0), added to the detector's gaps"},
         config.mask);
-  visit(OptionInfo{"dark", "-d,--dark", "Input", "Image to subtract"}, config.dark);
-  visit(OptionInfo{"flat", "-f,--flat", "Input", "Image to divide by"}, config.flat);
-  visit(OptionInfo{"no_file_mask", "--no-file-mask", "Input",
-                   "Do not leave out the pixels that the frames' own file marks"},
+  visit(OptionInfo{"dark", "Input", "Image to subtract"}, config.dark);
+  visit(OptionInfo{"flat", "Input", "Image to divide by"}, config.flat);
+  visit(OptionInfo{"no_file_mask", "Input", "Do not leave out the pixels that the frames' own file marks"},
         config.no_file_mask);
-  visit(
-      OptionInfo{"follow", "--follow", "Input", "Wait for frames of HDF5 files that are still being written"},
-      config.follow);
-  visit(OptionInfo{"follow_timeout", "--follow-timeout", "Input",
+  visit(OptionInfo{"follow", "Input", "Wait for frames of HDF5 files that are still being written"},
+        config.follow);
+  visit(OptionInfo{"follow_timeout", "Input",
                    "Seconds without a new frame that end a series before its promised length"},
         config.follow_timeout);
-  visit(OptionInfo{"raw_shape", "--raw-shape", "Input", "Rows and columns of headerless files"},
-        config.raw_shape);
-  visit(OptionInfo{"raw_type", "--raw-type", "Input", "Pixel type of headerless files, little endian"},
-        config.raw_type);
-  visit(OptionInfo{"raw_offset", "--raw-offset", "Input", "Bytes to skip at the start of headerless files"},
+  visit(OptionInfo{"raw_shape", "Input", "Rows and columns of headerless files"}, config.raw_shape);
+  visit(OptionInfo{"raw_type", "Input", "Pixel type of headerless files, little endian"}, config.raw_type);
+  visit(OptionInfo{"raw_offset", "Input", "Bytes to skip at the start of headerless files"},
         config.raw_offset);
-  visit(
-      OptionInfo{"verify_checksum", "--verify-checksum", "Input", "Check the MD5 of CBF files that have one"},
-      config.verify_checksum);
+  visit(OptionInfo{"verify_checksum", "Input", "Check the MD5 of CBF files that have one"},
+        config.verify_checksum);
 
-  visit(OptionInfo{"npt", "-n,--npt", "Pattern", "Number of bins"}, integration.bins);
-  visit(OptionInfo{"npt_azim", "--npt-azim", "Pattern",
+  visit(OptionInfo{"npt", "Pattern", "Number of bins"}, integration.bins);
+  visit(OptionInfo{"npt_azim", "Pattern",
                    "Number of azimuthal bins: makes a cake, radius x azimuth (default: a pattern)"},
         integration.azimuth_bins);
-  visit(OptionInfo{"unit", "-u,--unit", "Pattern", "r_m, r_mm, 2th_deg, 2th_rad, q_nm^-1 or q_A^-1"},
-        integration.unit);
-  visit(OptionInfo{"split", "--split", "Pattern", "How pixels are shared among bins: no, bbox or full"},
+  visit(OptionInfo{"unit", "Pattern", "r_m, r_mm, 2th_deg, 2th_rad, q_nm^-1 or q_A^-1"}, integration.unit);
+  visit(OptionInfo{"split", "Pattern", "How pixels are shared among bins: no, bbox or full"},
         integration.splitting);
-  visit(OptionInfo{"error_model", "--error-model", "Pattern", "Errors of the pattern: no or poisson"},
+  visit(OptionInfo{"error_model", "Pattern", "Errors of the pattern: no or poisson"},
         integration.error_model);
-  visit(OptionInfo{"radial_range", "--radial-range", "Pattern", "First and last radial value, in --unit"},
+  visit(OptionInfo{"radial_range", "Pattern", "First and last radial value, in `unit`"},
         integration.radial_range);
-  visit(OptionInfo{"azimuth_range", "--azimuth-range", "Pattern",
-                   "Azimuths to keep, in degrees; 170 -170 goes through 180"},
+  visit(OptionInfo{"azimuth_range", "Pattern", "Azimuths to keep, in degrees; 170 -170 goes through 180"},
         integration.azimuth_range);
-  visit(OptionInfo{"chi_discontinuity", "--chi-discontinuity", "Pattern",
+  visit(OptionInfo{"chi_discontinuity", "Pattern",
                    "Where azimuths of a cake jump: 180 (they go from -180 to 180) or 0 (0 to 360)"},
         integration.chi_discontinuity);
 
-  visit(OptionInfo{"polarization", "-P,--polarization", "Corrections", "Polarization factor, -1 to 1"},
-        integration.polarization);
-  visit(OptionInfo{"no_solid_angle", "--no-solid-angle", "Corrections", "Do not correct for the solid angle"},
+  visit(OptionInfo{"polarization", "Corrections", "Polarization factor, -1 to 1"}, integration.polarization);
+  visit(OptionInfo{"no_solid_angle", "Corrections", "Do not correct for the solid angle"},
         config.no_solid_angle);
-  visit(OptionInfo{"normalization_factor", "--normalization-factor", "Corrections",
-                   "Divides the result (monitor)"},
+  visit(OptionInfo{"normalization_factor", "Corrections", "Divides the result (monitor)"},
         integration.normalization_factor);
-  visit(OptionInfo{"dummy", "--dummy", "Corrections",
-                   "Value of invalid pixels (default: the detector's habit)"},
+  visit(OptionInfo{"dummy", "Corrections", "Value of invalid pixels (default: the detector's habit)"},
         integration.dummy);
-  visit(OptionInfo{"delta_dummy", "--delta-dummy", "Corrections",
-                   "Pixels this close to the dummy are invalid too"},
+  visit(OptionInfo{"delta_dummy", "Corrections", "Pixels this close to the dummy are invalid too"},
         integration.delta_dummy);
-  visit(OptionInfo{"max_count", "--max-count", "Corrections",
+  visit(OptionInfo{"max_count", "Corrections",
                    "Counts above are saturated, so invalid (default: from the file, or the type's maximum)"},
         integration.max_count);
 
-  visit(OptionInfo{"output", "-o,--output", "Output", "File to write (default: named after the first input)"},
+  visit(OptionInfo{"output", "Output", "File to write (default: named after the first input)"},
         config.output);
-  visit(OptionInfo{"format", "--format", "Output", "nexus or xy"}, config.format);
-  visit(OptionInfo{"overwrite", "--overwrite", "Output", "Replace the output if it exists"},
-        config.overwrite);
-  visit(OptionInfo{"append", "--append", "Output", "Add to the output if it exists"}, config.append);
-  visit(
-      OptionInfo{"save_matrix", "--save-matrix", "Output", "HDF5 file for the plan's matrix, as SciPy's CSR"},
-      config.save_matrix);
+  visit(OptionInfo{"format", "Output", "nexus or xy"}, config.format);
+  visit(OptionInfo{"overwrite", "Output", "Replace the output if it exists"}, config.overwrite);
+  visit(OptionInfo{"append", "Output", "Add to the output if it exists"}, config.append);
+  visit(OptionInfo{"save_matrix", "Output", "HDF5 file for the plan's matrix, as SciPy's CSR"},
+        config.save_matrix);
 
-  visit(OptionInfo{"backend", "--backend", "Run", "What reduces frames: see 'annulus devices'"},
-        config.backend);
+  visit(OptionInfo{"backend", "Run", "What reduces frames: see `describe_backends()`"}, config.backend);
   visit(
       OptionInfo{
-          "device", "--device", "Run",
+          "device", "Run",
           "Of xrt: index or PCIe address of the card; of opencl: indices or names, see docs/opencl.md"},
       config.device);
-  visit(OptionInfo{"xclbin", "--xclbin", "Run", "Kernels for the card (default: ANNULUS_XCLBIN)"},
-        config.xclbin);
-  visit(OptionInfo{"retry_device", "--retry-device", "Run", "Reopen a lost card, once, and go on"},
-        config.retry_device);
-  visit(OptionInfo{"device_timeout", "--device-timeout", "Run",
-                   "Seconds after which a launch that does not end means a lost card"},
-        config.device_timeout);
-  visit(OptionInfo{"device_memory", "--device-memory", "Run",
-                   "MiB that the opencl backend may use of each device (0: all)"},
+  visit(OptionInfo{"xclbin", "Run", "Kernels for the card (default: ANNULUS_XCLBIN)"}, config.xclbin);
+  visit(OptionInfo{"retry_device", "Run", "Reopen a lost card, once, and go on"}, config.retry_device);
+  visit(
+      OptionInfo{"device_timeout", "Run", "Seconds after which a launch that does not end means a lost card"},
+      config.device_timeout);
+  visit(OptionInfo{"device_memory", "Run", "MiB that the opencl backend may use of each device (0: all)"},
         config.device_memory);
-  visit(OptionInfo{"opencl_kernel", "--opencl-kernel", "Run",
+  visit(OptionInfo{"opencl_kernel", "Run",
                    "How the opencl backend integrates: lanes, rows or local (auto: as measured)"},
         config.opencl_kernel);
-  visit(OptionInfo{"profile", "--profile", "Run", "Print where the time of the opencl backend goes"},
-        config.profile);
-  visit(OptionInfo{"threads", "--threads", "Run", "Threads of the backend (0: one a core)"}, config.threads);
-  visit(OptionInfo{"readers", "--readers", "Run", "Threads that read files ahead"}, config.readers);
-  visit(OptionInfo{"latency", "--latency", "Run", "All threads share one frame: for live use, not for scans"},
+  visit(OptionInfo{"profile", "Run", "Print where the time of the opencl backend goes"}, config.profile);
+  visit(OptionInfo{"threads", "Run", "Threads of the backend (0: one a core)"}, config.threads);
+  visit(OptionInfo{"readers", "Run", "Threads that read files ahead"}, config.readers);
+  visit(OptionInfo{"latency", "Run", "All threads share one frame: for live use, not for scans"},
         config.latency);
-  visit(OptionInfo{"batch", "--batch", "Run", "Frames that a thread reduces side by side (0: what suits)"},
+  visit(OptionInfo{"batch", "Run", "Frames that a thread reduces side by side (0: what suits)"},
         config.batch);
-  visit(OptionInfo{"instruction_set", "--instruction-set", "Run",
+  visit(OptionInfo{"instruction_set", "Run",
                    "Vector instructions of the cpu backend: best, generic, avx2, avx512 or neon"},
         config.instruction_set);
-  visit(OptionInfo{"memory", "--memory", "Run", "MiB for frames that wait or are in work"}, config.memory);
-  visit(OptionInfo{"plan_cache", "--plan-cache", "Run", "Folder that keeps plans for the next run"},
-        config.plan_cache);
-  visit(OptionInfo{"keep_going", "--keep-going", "Run",
-                   "Record bad frames as NaN with their reason, and go on"},
+  visit(OptionInfo{"memory", "Run", "MiB for frames that wait or are in work"}, config.memory);
+  visit(OptionInfo{"plan_cache", "Run", "Folder that keeps plans for the next run"}, config.plan_cache);
+  visit(OptionInfo{"keep_going", "Run", "Record bad frames as NaN with their reason, and go on"},
         config.keep_going);
 }
 

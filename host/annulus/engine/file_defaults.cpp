@@ -30,7 +30,7 @@ void check_agreement(const FileDefaults& defaults, const FrameSource& source, co
   const std::optional<Mask> mask = source.pixel_mask();
   if (!mask) return;
   if (!defaults.mask || mask->shape != defaults.mask->shape || mask->pixels != defaults.mask->pixels)
-    refuse(defaults, url, "pixel mask", "give one for all with --mask and --no-file-mask");
+    refuse(defaults, url, "pixel mask", "give one for all with `mask` and `no_file_mask`");
 }
 
 }  // namespace annulus

@@ -13,7 +13,7 @@ struct FileDefaults {
   std::string url;                   // the first file
   std::optional<Geometry> geometry;  // without a PONI file
   std::optional<double> wavelength;  // for a PONI file that has none
-  bool masked = false;               // unless --no-file-mask is given
+  bool masked = false;               // unless `no_file_mask` is given
   std::optional<Mask> mask;
 };
 

@@ -59,7 +59,7 @@ Geometry geometry_of_file(const SourceInfo& info, const std::string& url) {
   if (!place.beam_x || !place.beam_y) missing.push_back("beam centre");
   if (!place.pixel_x || !place.pixel_y) missing.push_back("pixel size");
   if (!missing.empty()) {
-    throw Error(ErrorKind::kUsage, "--poni",
+    throw Error(ErrorKind::kUsage, "`poni`",
                 info.place ? fmt::format("the geometry is missing, and {} does not say all of it: no {}", url,
                                          fmt::join(missing, ", "))
                            : fmt::format("the geometry is missing, and {} does not state it", url),
@@ -67,7 +67,7 @@ Geometry geometry_of_file(const SourceInfo& info, const std::string& url) {
   }
   if (!(std::abs(place.two_theta) <= kLevel)) {
     throw Error(
-        ErrorKind::kUsage, "--poni",
+        ErrorKind::kUsage, "`poni`",
         std::isnan(place.two_theta)
             ? fmt::format("by how much the detector is turned cannot be read from {}", url)
             : fmt::format("{} says that the detector is turned by {:g} degrees", url, place.two_theta),

@@ -178,7 +178,7 @@ std::vector<std::string> expand_inputs(const std::vector<std::string>& arguments
   std::vector<std::string> urls;
   for (const std::string& argument : arguments) expand(argument, 0, urls);
   if (urls.empty())
-    throw Error(ErrorKind::kUsage, "input", "no input files", "name files, a directory or a pattern");
+    throw Error(ErrorKind::kUsage, "`inputs`", "no input files", "name files, a directory or a pattern");
   return urls;
 }
 

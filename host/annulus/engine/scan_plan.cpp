@@ -58,7 +58,7 @@ void add_file_mask(const ProbedSource& first, PixelMaps& maps, ScanPlan& scan) {
     throw Error(ErrorKind::kInput, first.url,
                 fmt::format("its pixel mask has {}, its frames have {}", to_string(mask->shape),
                             to_string(first.source->info().shape)),
-                "--no-file-mask leaves that mask out");
+                "`no_file_mask` leaves that mask out");
   }
   const auto excluded = std::ranges::count(mask->pixels, std::uint8_t{1});
   scan.from_file.emplace_back("mask", fmt::format("{}: {} pixels", first.url, excluded));
@@ -75,7 +75,7 @@ void add_file_mask(const ProbedSource& first, PixelMaps& maps, ScanPlan& scan) {
 std::string note_of_missing(const ProbedSource& first, const OpenOptions& open) {
   const SourceInfo& info = first.source->info();
   if (open.follow || info.frames >= info.promised.value_or(0)) return {};
-  return fmt::format("{}: {} of {} frames are there; --follow waits for the others", first.url, info.frames,
+  return fmt::format("{}: {} of {} frames are there; `follow` waits for the others", first.url, info.frames,
                      *info.promised);
 }
 

@@ -177,7 +177,7 @@ const Detector& find_detector(std::string_view name) {
       key.size() > kLongestName ? "" : fmt::format("nearest are {}; ", nearest_names(key));
   throw Error(ErrorKind::kGeometry, where, "the name is not known",
               near +
-                  "'annulus info --detectors' lists all; any other flat detector can be named `Detector` "
+                  "`describe_detectors()` lists all; any other flat detector can be named `Detector` "
                   "with pixel1, pixel2 and max_shape in a PONI file");
 }
 

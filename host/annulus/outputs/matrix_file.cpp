@@ -61,7 +61,7 @@ void write_matrix(const fs::path& path, const Plan& plan, bool overwrite) {
     throw Error(
         ErrorKind::kOutput, path.string(),
         overwrite ? "is not a matrix that annulus wrote, so it is not touched" : "exists already",
-        overwrite ? "choose another --save-matrix" : "use --overwrite, or choose another --save-matrix");
+        overwrite ? "choose another `save_matrix`" : "use `overwrite`, or choose another `save_matrix`");
   }
   // Under another name until it is complete: somebody may be reading the one that is there.
   const fs::path partial = path.string() + fmt::format(".{}.part", getpid());
@@ -86,7 +86,7 @@ void write_matrix(const fs::path& path, const Plan& plan, bool overwrite) {
   if (reason.empty()) return;
   fs::remove(partial, ignored);
   throw Error(ErrorKind::kOutput, path.string(), "the matrix cannot be written: " + reason,
-              "make room, or choose another --save-matrix");
+              "make room, or choose another `save_matrix`");
 }
 
 }  // namespace annulus

@@ -1,4 +1,4 @@
-// Where things lie in an output file: what the writer, the reader and the checks of --append agree on
+// Where things lie in an output file: what the writer, the reader and the checks of `append` agree on
 // (docs/output_format.md).
 #pragma once
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kChoose = "use --overwrite or --append, or another --output";
+constexpr const char* kChoose = "use `overwrite` or `append`, or another `output`";
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& what, const std::string& cure = {}) {
   throw Error(ErrorKind::kOutput, path.string(), what, cure);
@@ -33,15 +33,15 @@ bool has_no_bytes(const fs::path& path) {
 [[noreturn]] void refuse_to_open(const fs::path& path, const WriteFault& fault) {
   if (fault.locked_out && fault.held_by_readers) {
     refuse(path, "another program has this file open for reading",
-           "close it there, or choose another --output");
+           "close it there, or choose another `output`");
   }
   if (fault.locked_out) {
     refuse(path, "another program is writing this file",
-           "wait until it has finished, or choose another --output");
+           "wait until it has finished, or choose another `output`");
   }
   const std::string reason = fault.open_error != 0 ? std::strerror(fault.open_error) : hdf5_reason();
   refuse(path, "cannot be opened for writing: " + reason,
-         "check the permissions of the folder, or choose another --output");
+         "check the permissions of the folder, or choose another `output`");
 }
 
 void create(const fs::path& path, const Plan& plan, const RunDescription& run, bool replace,
@@ -62,7 +62,7 @@ void create(const fs::path& path, const Plan& plan, const RunDescription& run, b
   // Nothing of value is in it: a file that is not even an empty output would only be in the way.
   std::error_code ignored;
   fs::remove(path, ignored);
-  refuse(path, reason, "make room or choose another --output");
+  refuse(path, reason, "make room or choose another `output`");
 }
 
 void check_same_axis(hid_t file, const fs::path& path, const char* field, const char* kind, bool cake,
@@ -81,7 +81,7 @@ void check_same_axis(hid_t file, const fs::path& path, const char* field, const 
 void check_same_plan(const fs::path& path, const Plan& plan) {
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
   if (!file) file = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  constexpr const char* kCure = "choose another --output, or replace the file with --overwrite";
+  constexpr const char* kCure = "choose another `output`, or replace the file with `overwrite`";
   if (!file) refuse(path, "cannot be read: " + hdf5_reason(), kCure);
   const auto definition = read_text(file.get(), layout::kDefinitionField);
   const auto hash = read_text(file.get(), layout::kPlanHash);
@@ -169,13 +169,13 @@ void prepare_nexus(const fs::path& path, const Plan& plan, const RunDescription&
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) return create(path, plan, run, false, fault);
-  if (fs::is_directory(status)) refuse(path, "is a folder", "name a file with --output");
-  if (!fs::is_regular_file(status)) refuse(path, "is not a regular file", "choose another --output");
+  if (fs::is_directory(status)) refuse(path, "is a folder", "name a file with `output`");
+  if (!fs::is_regular_file(status)) refuse(path, "is not a regular file", "choose another `output`");
   if (if_exists == IfExists::kRefuse) refuse(path, "exists already", kChoose);
   if (has_no_bytes(path)) return create(path, plan, run, true, fault);
   if (!is_annulus_output(path)) {
     refuse(path, "is not an output of annulus, so it is not touched",
-           "move it away, or choose another --output");
+           "move it away, or choose another `output`");
   }
   if (if_exists == IfExists::kOverwrite) return create(path, plan, run, true, fault);
   check_same_plan(path, plan);

@@ -291,7 +291,7 @@ void NexusSink::give_up(const std::string& reason) {
   if (!fault_->failed()) fault_->error_number = EIO;
   release();
   std::string kept;
-  std::string cure = "make room or choose another disk, then repeat with --append for the remaining frames";
+  std::string cure = "make room or choose another disk, then repeat with `append` for the remaining frames";
   try {
     const std::uint64_t frames = repair_nexus(path_, std::make_shared<WriteFault>());
     kept = fmt::format("; {} {} stored and readable", frame_count(frames), frames == 1 ? "is" : "are");

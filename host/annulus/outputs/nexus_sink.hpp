@@ -55,7 +55,7 @@ class NexusSink : public Sink {
   std::unique_ptr<Rows> rows_;
   std::uint64_t written_ = 0;           // rows appended
   std::uint64_t stored_ = 0;            // rows whose status is on disk
-  std::uint64_t index_offset_ = 0;      // of this run's frames in the scan, not 0 after --append
+  std::uint64_t index_offset_ = 0;      // of this run's frames in the scan, not 0 after `append`
   std::vector<std::uint8_t> statuses_;  // of rows [stored_, written_)
   std::vector<std::byte> staging_;
   std::optional<Error> failure_;

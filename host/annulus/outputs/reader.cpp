@@ -21,7 +21,7 @@ constexpr std::size_t kLongestField = 8192;
 constexpr std::size_t kStatusBlock = std::size_t{1} << 20;
 
 constexpr const char* kNotOurs = "is not an output of annulus";
-constexpr const char* kNameOne = "name a file that 'annulus integrate' wrote";
+constexpr const char* kNameOne = "name a file that Annulus wrote";
 
 [[noreturn]] void refuse_to_read(const std::filesystem::path& path, const std::string& what,
                                  const std::string& cure = {}) {
@@ -200,7 +200,7 @@ void PatternFile::read_errors(std::uint64_t first, std::uint64_t count, std::spa
   const Hdf5Session scope;
   check_range(first, count);
   if (values.size() != count * bins()) refuse_to_read(path_, "rows do not fit where they shall go");
-  if (!header_.has_errors) refuse_to_read(path_, "has no errors", "integrate with --error-model poisson");
+  if (!header_.has_errors) refuse_to_read(path_, "has no errors", "integrate with `error_model` poisson");
   read_bins(layout::kErrors, first, count, values);
 }
 

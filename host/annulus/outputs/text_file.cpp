@@ -35,7 +35,7 @@ void write_whole_file(const std::filesystem::path& path, std::string_view conten
   if (fault == 0) return;
   if (descriptor >= 0) ::unlink(temporary.c_str());
   throw Error(ErrorKind::kOutput, path.string(), std::string("cannot be written: ") + std::strerror(fault),
-              "make room, check the folder's permissions or choose another --output");
+              "make room, check the folder's permissions or choose another `output`");
 }
 
 }  // namespace annulus

@@ -90,7 +90,7 @@ class XySink : public Sink {
       check_frame(*plan_, frame);
       if (single_frame_ && written_ > 0) {
         refuse_text(path_, "holds one frame, and there are more",
-                    "name a folder or a NeXus file with --output");
+                    "name a folder or a NeXus file with `output`");
       }
       write_whole_file(single_frame_ ? path_ : path_ / file_name(frame), format(frame));
       ++written_;
@@ -115,13 +115,13 @@ class XySink : public Sink {
 
   void check_file() const {
     check_output_folder(path_);
-    if (fs::is_directory(path_)) refuse_text(path_, "is a folder", "name a file with --output");
+    if (fs::is_directory(path_)) refuse_text(path_, "is a folder", "name a file with `output`");
     if (!fs::exists(path_)) return;
     if (if_exists_ == IfExists::kRefuse)
-      refuse_text(path_, "exists already", "use --overwrite, or another --output");
+      refuse_text(path_, "exists already", "use `overwrite`, or another `output`");
     if (if_exists_ == IfExists::kAppend) {
       refuse_text(path_, "a text file holds one frame, so nothing can be appended to it",
-                  "use --overwrite, or a folder or NeXus file as --output");
+                  "use `overwrite`, or a folder or NeXus file as `output`");
     }
     check_replaceable(path_);
   }
@@ -130,7 +130,7 @@ class XySink : public Sink {
     std::error_code error;
     if (fs::is_regular_file(path, error) && (fs::file_size(path, error) == 0 || is_ours(path))) return;
     refuse_text(path, "was not written by annulus, so it is not touched",
-                "move it away, or choose another --output");
+                "move it away, or choose another `output`");
   }
 
   void prepare_folder() const {
@@ -139,22 +139,22 @@ class XySink : public Sink {
       fs::create_directory(path_, error);
       if (error) {
         refuse_text(path_, "cannot be created: " + error.message(),
-                    "create its parent folder, or choose another --output");
+                    "create its parent folder, or choose another `output`");
       }
       return;
     }
-    if (!fs::is_directory(path_)) refuse_text(path_, "is not a folder", "choose another --output");
+    if (!fs::is_directory(path_)) refuse_text(path_, "is not a folder", "choose another `output`");
     if (if_exists_ != IfExists::kRefuse) return;
     for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
       if (entry.path().extension() == kExtension) {
         refuse_text(path_, fmt::format("holds patterns already ({})", entry.path().filename().string()),
-                    "use --overwrite or --append, or another --output");
+                    "use `overwrite` or `append`, or another `output`");
       }
     }
   }
 
   // The source's name, and the frame's number where the source has several. Sources of one name in different
-  // folders get a counter; with --append so do names that are on disk.
+  // folders get a counter; with `append` so do names that are on disk.
   std::string file_name(const ReducedFrame& frame) {
     auto [stem, numbered] = stem_of(frame.id.source);
     if (numbered || frame.id.in_source > 0) stem += fmt::format("_{:05}", frame.id.in_source);
@@ -220,7 +220,7 @@ std::unique_ptr<Sink> open_xy(const fs::path& path, std::shared_ptr<const Plan> 
     return std::make_unique<XySink>(path, std::move(plan), run, if_exists, single_frame);
   } catch (const fs::filesystem_error& error) {
     refuse_text(path, "cannot be used: " + error.code().message(),
-                "check its permissions, or choose another --output");
+                "check its permissions, or choose another `output`");
   }
 }
 

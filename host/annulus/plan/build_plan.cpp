@@ -34,21 +34,21 @@ void check_azimuth(const IntegrationOptions& options) {
     throw Error(ErrorKind::kPlan, where, std::move(what), std::move(cure));
   };
   if (options.chi_discontinuity != 0 && options.chi_discontinuity != 180) {
-    refuse("--chi-discontinuity",
+    refuse("`chi_discontinuity`",
            fmt::format("azimuths cannot begin at {} degrees", options.chi_discontinuity),
            "give 180 for -180 to 180, or 0 for 0 to 360");
   }
   if (!options.azimuth_bins) {
     if (options.chi_discontinuity == 180) return;
-    refuse("--chi-discontinuity", "it means nothing to a pattern without azimuthal bins",
-           "add --npt-azim, or leave it out; --azimuth-range crosses any angle by itself");
+    refuse("`chi_discontinuity`", "it means nothing to a pattern without azimuthal bins",
+           "add `npt_azim`, or leave it out; `azimuth_range` crosses any angle by itself");
   }
   if (*options.azimuth_bins == 0) {
-    refuse("--npt-azim", "0 bins", "ask for at least one bin, for example --npt-azim 360, or leave it out");
+    refuse("`npt_azim`", "0 bins", "ask for at least one bin, for example `npt_azim` 360, or leave it out");
   }
   const std::uint64_t all = std::uint64_t{options.bins} * *options.azimuth_bins;
   if (all > kMaxCakeBins) {
-    refuse("--npt, --npt-azim",
+    refuse("`npt`, `npt_azim`",
            fmt::format("{} x {} bins are {}, more than {}", options.bins, *options.azimuth_bins, all,
                        kMaxCakeBins),
            "ask for fewer");
@@ -60,28 +60,28 @@ void check_options(const Geometry& geometry, const IntegrationOptions& options,
   const auto refuse = [](const char* where, std::string what, std::string cure) {
     throw Error(ErrorKind::kPlan, where, std::move(what), std::move(cure));
   };
-  if (options.bins == 0) refuse("--npt", "0 bins", "ask for at least one bin, for example --npt 1000");
+  if (options.bins == 0) refuse("`npt`", "0 bins", "ask for at least one bin, for example `npt` 1000");
   if (options.bins > kMaxBins) {
-    refuse("--npt", fmt::format("{} bins are more than {}", options.bins, kMaxBins), "ask for fewer");
+    refuse("`npt`", fmt::format("{} bins are more than {}", options.bins, kMaxBins), "ask for fewer");
   }
   check_azimuth(options);
   if (quantity_of(options.unit) == RadialQuantity::kQ && !geometry.wavelength) {
     throw Error(ErrorKind::kGeometry, geometry.source,
                 fmt::format("no wavelength, which {} needs", name_of(options.unit)),
-                "add a line 'Wavelength: <metres>' to the PONI file, or use --unit 2th_deg");
+                "add a line 'Wavelength: <metres>' to the PONI file, or use `unit` 2th_deg");
   }
   if (options.polarization && !(std::abs(*options.polarization) <= 1)) {
-    refuse("--polarization", fmt::format("{} is not in [-1, 1]", *options.polarization),
+    refuse("`polarization`", fmt::format("{} is not in [-1, 1]", *options.polarization),
            "a synchrotron has about 0.95 to 0.99");
   }
   if (!std::isnormal(options.normalization_factor) || options.normalization_factor < 0) {
-    refuse("--normalization-factor", fmt::format("{} cannot divide", options.normalization_factor),
+    refuse("`normalization_factor`", fmt::format("{} cannot divide", options.normalization_factor),
            "give a positive number");
   }
   if (options.radial_range) {
     const Range range = *options.radial_range;
     if (!std::isfinite(range.low) || !std::isfinite(range.high) || !(range.low < range.high)) {
-      refuse("--radial-range", fmt::format("{} to {} is no range", range.low, range.high),
+      refuse("`radial_range`", fmt::format("{} to {} is no range", range.low, range.high),
              "give the lower end first");
     }
   }
@@ -116,7 +116,7 @@ BinAxis radial_axis(const PixelPositions& positions, const IntegrationOptions& o
   const Range range = options.radial_range
                           ? Range{options.radial_range->low / scale, options.radial_range->high / scale}
                           : radial_extent(positions, options.splitting, excluded, threads);
-  return make_axis(range, options.bins, scale, "--npt");
+  return make_axis(range, options.bins, scale, "`npt`");
 }
 
 CakeAxes cake_axes(const PixelPositions& positions, const IntegrationOptions& options,
@@ -130,7 +130,7 @@ CakeAxes cake_axes(const PixelPositions& positions, const IntegrationOptions& op
     extent = azimuth_extent(positions, options.splitting, excluded, threads);
   }
   return {radial_axis(positions, options, excluded, threads),
-          make_axis(extent.range, *options.azimuth_bins, kDegrees, "--npt-azim"), extent.on_cut};
+          make_axis(extent.range, *options.azimuth_bins, kDegrees, "`npt_azim`"), extent.on_cut};
 }
 
 void write_axis(const BinAxis& axis, double scale, std::vector<double>& centres, std::vector<double>& edges) {

@@ -237,18 +237,18 @@ void compile_matrix(Plan& plan, const SplitPixel& split, const std::vector<std::
     bits = std::min(bits - 1, safe_weight_bits(static_cast<std::uint64_t>(pixels), plan.validity.max_count));
     if (bits < kMinWeightBits) {
       throw Error(
-          ErrorKind::kPlan, "--max-count",
+          ErrorKind::kPlan, "`max_count`",
           fmt::format("bin {} holds {} pixels of up to {} counts: with at least {} bits for the shares "
                       "its sum does not fit 64 bits",
                       fullest - plan.totals.count.begin(), pixels, plan.validity.max_count, kMinWeightBits),
-          "use more bins, or give the detector's real saturation with --max-count");
+          "use more bins, or give the detector's real saturation with `max_count`");
     }
   }
   plan.weight_bits = bits;
   if (plan.matrix.bin.empty()) {
     const bool ranged = plan.options.radial_range || plan.options.azimuth_range;
     throw Error(
-        ErrorKind::kPlan, ranged ? "--radial-range, --azimuth-range" : "mask, flat and dark",
+        ErrorKind::kPlan, ranged ? "`radial_range`, `azimuth_range`" : "mask, flat and dark",
         ranged ? "no pixel of the detector lies in the ranges asked for" : "they leave no pixel to integrate",
         ranged ? fmt::format("widen them, and check the mask and the unit, {}", name_of(plan.options.unit))
                : "check that the flat is positive and the mask not full");

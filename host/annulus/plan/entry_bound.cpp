@@ -26,10 +26,10 @@ std::uint64_t max_entries(const Plan& plan) {
 
 void refuse_entries(const Plan& plan, std::uint64_t entries) {
   throw Error(
-      ErrorKind::kPlan, plan.is_cake() ? "--npt, --npt-azim" : "--npt",
+      ErrorKind::kPlan, plan.is_cake() ? "`npt`, `npt_azim`" : "`npt`",
       fmt::format("with {} bins the plan would have {} entries or so, more than the {} that it may hold",
                   bins_in_words(plan), entries, max_entries(plan)),
-      "ask for fewer bins, or use --split no");
+      "ask for fewer bins, or use `split` no");
 }
 
 void check_entries(const Plan& plan, const MostShares& most_shares, const std::vector<std::uint8_t>& excluded,

@@ -56,12 +56,12 @@ Range extent_of(const PixelPositions& positions, const std::vector<std::uint8_t>
 
 AzimuthWindow azimuth_window(Range degrees, double first) {
   if (!std::isfinite(degrees.low) || !std::isfinite(degrees.high) || degrees.low == degrees.high) {
-    throw Error(ErrorKind::kPlan, "--azimuth-range",
+    throw Error(ErrorKind::kPlan, "`azimuth_range`",
                 fmt::format("{} to {} degrees is empty", degrees.low, degrees.high),
                 "give two different angles in degrees");
   }
   if (std::abs(degrees.high - degrees.low) > 360.0) {
-    throw Error(ErrorKind::kPlan, "--azimuth-range",
+    throw Error(ErrorKind::kPlan, "`azimuth_range`",
                 fmt::format("{} to {} degrees is more than a full turn", degrees.low, degrees.high),
                 "give a window of at most 360 degrees");
   }

@@ -19,7 +19,7 @@ std::string keep(const fs::path& folder, const std::string& key, const Plan& pla
   std::error_code fault;
   fs::create_directories(folder, fault);
   if (fault) {
-    return fmt::format("{}: this folder for plans cannot be made: {} (choose another --plan-cache)",
+    return fmt::format("{}: this folder for plans cannot be made: {} (choose another `plan_cache`)",
                        folder.string(), fault.message());
   }
   try {

@@ -1,4 +1,4 @@
-// Plans that are kept on disk from one run to the next (--plan-cache).
+// Plans that are kept on disk from one run to the next (`plan_cache`).
 #pragma once
 
 #include <annulus/plan/plan.hpp>

@@ -39,18 +39,18 @@ bool needs_quantising(PixelType type) {
 std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const Detector& detector,
                                      PixelType type) {
   if (options.delta_dummy && (!std::isfinite(*options.delta_dummy) || *options.delta_dummy < 0)) {
-    throw Error(ErrorKind::kUsage, "--delta-dummy", fmt::format("{} is not a distance", *options.delta_dummy),
+    throw Error(ErrorKind::kUsage, "`delta_dummy`", fmt::format("{} is not a distance", *options.delta_dummy),
                 "give a number >= 0");
   }
   if (options.delta_dummy && !options.dummy && !detector.dectris) {
-    throw Error(ErrorKind::kUsage, "--delta-dummy", "there is no dummy value that it could widen",
-                "give --dummy too");
+    throw Error(ErrorKind::kUsage, "`delta_dummy`", "there is no dummy value that it could widen",
+                "give `dummy` too");
   }
   std::optional<Dummy> dummy;
   if (options.dummy) {
     if (!std::isfinite(*options.dummy)) {
       if (is_float(type)) return std::nullopt;  // NaN and infinities are invalid anyway
-      throw Error(ErrorKind::kUsage, "--dummy",
+      throw Error(ErrorKind::kUsage, "`dummy`",
                   fmt::format("{} is no value of {} pixels", *options.dummy, name_of(type)),
                   "give a finite number");
     }
@@ -67,7 +67,7 @@ std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const De
 Validity make_validity(const IntegrationOptions& options, const Detector& detector,
                        const FrameProperties& frames) {
   if (options.max_count && *options.max_count < 1) {
-    throw Error(ErrorKind::kUsage, "--max-count", fmt::format("{} leaves no valid pixel", *options.max_count),
+    throw Error(ErrorKind::kUsage, "`max_count`", fmt::format("{} leaves no valid pixel", *options.max_count),
                 "give the count at which the detector saturates");
   }
   Validity validity;

@@ -1,4 +1,4 @@
-// What `annulus info --json` prints of a file.
+// What the command `info` tells of a file.
 #pragma once
 
 #include <annulus/sources/frame_source.hpp>

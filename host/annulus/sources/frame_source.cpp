@@ -45,7 +45,7 @@ std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptio
     return open_hdf5(parts.path, parts.dataset, options);
   }
   if (options.follow) {
-    throw Error(ErrorKind::kUsage, parts.path, "only HDF5 files can be followed", "leave --follow out");
+    throw Error(ErrorKind::kUsage, parts.path, "only HDF5 files can be followed", "leave `follow` out");
   }
   if (parts.has_dataset) {
     throw input_error(parts.path, "is not an HDF5 file, so it has no datasets",
@@ -57,7 +57,7 @@ std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptio
   if (looks_like_edf(head)) return open_edf(std::move(file));
   if (options.raw_shape) return open_raw(std::move(file), options);
   throw input_error(parts.path, "the format is not recognised",
-                    "known are CBF, EDF, TIFF, NPY and HDF5; files without a header need --raw-shape");
+                    "known are CBF, EDF, TIFF, NPY and HDF5; files without a header need `raw_shape`");
 }
 
 std::uint64_t frame_bytes(const SourceInfo& info) {

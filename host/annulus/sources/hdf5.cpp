@@ -132,7 +132,7 @@ class Hdf5Source : public FrameSource {
               input_error(path_,
                           fmt::format("{} of {} frames never came: nothing new for {:g} s",
                                       expected - frames_, expected, *follow_),
-                          "the writer has stopped, or --follow-timeout is too short for it")};
+                          "the writer has stopped, or `follow_timeout` is too short for it")};
     }
     return {frames_, true, rest.fault};
   }

@@ -102,7 +102,7 @@ DatasetPlace resolve(hid_t file, const std::string& file_path, std::string path,
     const auto found = find_linked_file(file_path, target.file);
     if (!found) {
       throw input_error(file_path + "::" + step, fmt::format("it is in {}, which is missing", target.file),
-                        "copy that file beside this one; --follow waits for one that is still to come");
+                        "copy that file beside this one; `follow` waits for one that is still to come");
     }
     const Hdf5Handle next = open_hdf5_file(*found);
     return resolve(next.get(), *found, under("/", target.path) + rest, links_left);

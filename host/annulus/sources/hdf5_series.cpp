@@ -47,7 +47,7 @@ std::unique_ptr<const Hdf5Dataset> Hdf5Series::open(const std::string& path) con
     throw input_error(
         url,
         "frames have no chunks of their own, or got them in advance, so nobody can tell which were written",
-        "leave --follow out");
+        "leave `follow` out");
   }
   if (!growing_ && dataset->frames() == 0)
     throw input_error(url, "the stack holds no frames", "wait until the file is written");
@@ -190,7 +190,7 @@ void Hdf5Series::take_over(const std::vector<std::string>& paths) {
     // What was read cannot be taken back, and what comes must not be put behind it.
     moved_ = input_error(
         path_, fmt::format("its images were {} at first, and are {} now", first_dataset(), paths.front()),
-        "reduce it when it is complete, without --follow");
+        "reduce it when it is complete, without `follow`");
     return;
   }
   if (!agree) parts_.clear();

@@ -40,7 +40,7 @@ const Bench& find_bench(std::string_view name) {
   for (const Bench& bench : kBenches) {
     if (name == bench.name) return bench;
   }
-  throw Error(ErrorKind::kUsage, "--only", fmt::format("there is no bench '{}'", name),
+  throw Error(ErrorKind::kUsage, "`only`", fmt::format("there is no bench '{}'", name),
               fmt::format("there are {}", fmt::join(bench_names(), ", ")));
 }
 
@@ -78,25 +78,25 @@ void check(const BenchOptions& options) {
   for (const std::string& name : options.only) needs_plan |= find_bench(name).needs_plan;
   const bool own_frames = !options.config.inputs.empty();
   if (!own_frames && !options.config.poni.empty()) {
-    throw Error(ErrorKind::kUsage, "--poni", "it goes with frames, and none are named",
+    throw Error(ErrorKind::kUsage, "`poni`", "it goes with frames, and none are named",
                 "name frames, or leave it out to measure simulated ones");
   }
   if (own_frames && needs_plan) annulus::check(options.config);
   if (own_frames && std::ranges::count(options.only, "detectors") > 0) {
-    throw Error(ErrorKind::kUsage, "--only", "frames of several detectors can only be simulated",
+    throw Error(ErrorKind::kUsage, "`only`", "frames of several detectors can only be simulated",
                 "leave the inputs out");
   }
   for (const InstructionSet set : options.instruction_sets) {
     if (std::ranges::count(available_instruction_sets(), set) > 0) continue;
     std::vector<std::string_view> names;
     for (const InstructionSet available : available_instruction_sets()) names.push_back(name_of(available));
-    throw Error(ErrorKind::kUsage, "--instruction-set",
+    throw Error(ErrorKind::kUsage, "`instruction_set`",
                 fmt::format("'{}' is not available here", name_of(set)),
                 fmt::format("this machine has: {}", fmt::join(names, ", ")));
   }
   for (const std::string& codec : options.codecs) {
     if (std::ranges::count(codec_names(), codec) > 0) continue;
-    throw Error(ErrorKind::kUsage, "--codec", fmt::format("there is no codec '{}'", codec),
+    throw Error(ErrorKind::kUsage, "`codec`", fmt::format("there is no codec '{}'", codec),
                 fmt::format("there are {}", fmt::join(codec_names(), ", ")));
   }
   // Names of detectors are looked up, so that a misspelt one does not cost what was measured before it.

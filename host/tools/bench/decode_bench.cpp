@@ -157,7 +157,7 @@ std::vector<Candidate> decode_candidates(const BenchContext& context) {
   if (first.codec == Codec::kRaw && (is_float(first.type) || size_of(first.type) > 4)) {
     throw Error(ErrorKind::kUsage, "decode",
                 fmt::format("pixels of {} are not decoded in bands", name_of(first.type)),
-                "leave decode out of --only");
+                "leave decode out of `only`");
   }
   std::vector<std::shared_ptr<const std::vector<Frame>>> packed;
   for (const std::string& codec : context.options.codecs)

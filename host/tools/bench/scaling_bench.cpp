@@ -36,7 +36,7 @@ std::uint64_t frames_of(std::uint64_t pixels, const BenchContext& context) {
 
 std::vector<Candidate> detector_candidates(const BenchContext& context) {
   if (!context.subject.simulated()) {
-    throw Error(ErrorKind::kUsage, "--only detectors", "frames of several detectors can only be simulated",
+    throw Error(ErrorKind::kUsage, "`only` detectors", "frames of several detectors can only be simulated",
                 "leave the inputs out");
   }
   const ErrorModel model = context.options.error_models.front();

@@ -18,7 +18,7 @@ ScratchFolder::ScratchFolder(const std::filesystem::path& parent) {
   if (mkdtemp(name.data()) == nullptr) {
     throw Error(ErrorKind::kOutput, folder.string(),
                 fmt::format("no folder can be made in it: {}", std::strerror(errno)),
-                "name another with --scratch");
+                "name another with `scratch`");
   }
   path_ = name;
 }

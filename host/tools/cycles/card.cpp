@@ -39,7 +39,7 @@ fs::path find_card(const std::string& card, const fs::path& platform) {
   std::error_code ignored;
   if (fs::exists(file, ignored)) return file;
   const std::string known = known_cards(platform);
-  throw Error(ErrorKind::kUsage, "--card", fmt::format("there is no {}", file.string()),
+  throw Error(ErrorKind::kUsage, "`card`", fmt::format("there is no {}", file.string()),
               known.empty() ? "set ANNULUS_PLATFORM_DIR to the folder of cards, or name a card.json"
                             : fmt::format("known are {}; or name a card.json", known));
 }

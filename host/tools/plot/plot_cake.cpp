@@ -24,7 +24,7 @@ struct Cake {
 
 Cake one_cake(const PatternFile& file, std::uint64_t row) {
   if (row >= file.frames()) {
-    throw Error(ErrorKind::kUsage, "--frame", fmt::format("there is no frame {}", row),
+    throw Error(ErrorKind::kUsage, "`frame`", fmt::format("there is no frame {}", row),
                 fmt::format("choose from 0 to {}", file.frames() - 1));
   }
   const FrameRecord record = file.read_records(row, 1).front();
@@ -59,7 +59,7 @@ Cake mean_cake(const PatternFile& file) {
 Cake chosen_cake(const PatternFile& file, const std::vector<std::uint64_t>& rows) {
   if (file.frames() == 0) no_cake_to_draw("the file has no frames yet");
   if (rows.size() > 1) {
-    throw Error(ErrorKind::kUsage, "--frame", fmt::format("{} cakes do not fit one picture", rows.size()),
+    throw Error(ErrorKind::kUsage, "`frame`", fmt::format("{} cakes do not fit one picture", rows.size()),
                 "draw them one by one");
   }
   if (rows.empty() && file.frames() > 1) return mean_cake(file);

@@ -27,7 +27,7 @@ Panel map_panel(const Canvas& canvas) {
 void draw_map(Canvas& canvas, Panel panel, const StackGrid& grid, const OutputHeader& header,
               const PlotOptions& options, const MapWords& words) {
   if (grid.columns == 0) {
-    throw Error(ErrorKind::kUsage, "--radial-range", "no bin of the file lies in it",
+    throw Error(ErrorKind::kUsage, "`radial_range`", "no bin of the file lies in it",
                 fmt::format("choose within {} to {}", header.axis.front(), header.axis.back()));
   }
   const Contrast contrast(grid, options.scale);

@@ -13,7 +13,7 @@ Range drawn_range(const OutputHeader& header, const PlotOptions& options) {
   if (std::isfinite(range.low) && std::isfinite(range.high) && range.low < range.high) return range;
   const std::string fault = fmt::format("{} to {} is no range", range.low, range.high);
   if (!options.radial_range) throw Error(ErrorKind::kInput, "the radial axis", fault);
-  throw Error(ErrorKind::kUsage, "--radial-range", fault, "give the lower end first");
+  throw Error(ErrorKind::kUsage, "`radial_range`", fault, "give the lower end first");
 }
 
 std::string title_of(const std::filesystem::path& file, const std::string& drawn) {

@@ -68,7 +68,7 @@ std::vector<Curve> curves_of(const StoredPatterns& patterns, const std::vector<s
     const std::uint64_t frame = row - patterns.first;
     if (row < patterns.first || frame >= patterns.frames.size()) {
       throw Error(
-          ErrorKind::kUsage, "--frame", fmt::format("there is no frame {}", row),
+          ErrorKind::kUsage, "`frame`", fmt::format("there is no frame {}", row),
           fmt::format("choose from {} to {}", patterns.first, patterns.first + patterns.frames.size() - 1));
     }
     const FrameRecord& record = patterns.frames[frame];

@@ -28,22 +28,22 @@ void require(const char* option, double value, double low, double high) {
 }
 
 void check(const SimulationOptions& options) {
-  require("--frames", static_cast<double>(options.frames), 1, 1e9);
-  if (options.distance) require("--distance (metre)", *options.distance, 1e-4, 1e3);
-  if (options.wavelength) require("--wavelength (metre)", *options.wavelength, 1e-12, 1e-8);
-  if (!options.wavelength) require("--energy (keV)", options.energy_kev, 0.2, 1000);
-  require("--rot1 (radian)", options.rot1, -portable::kPi, portable::kPi);
-  require("--rot2 (radian)", options.rot2, -portable::kPi, portable::kPi);
-  require("--rot3 (radian)", options.rot3, -portable::kPi, portable::kPi);
-  require("--beam-offset1 (metre)", options.beam_offset1, -100, 100);
-  require("--beam-offset2 (metre)", options.beam_offset2, -100, 100);
-  require("--expansion", options.expansion, -0.2, 0.2);
-  require("--beam-variation", options.beam_variation, 0, 1);
-  require("--background", options.background, 0, kMaxCounts);
-  require("--ring-counts", options.ring_counts, 0, kMaxCounts);
-  if (options.ring_width) require("--ring-width (degree)", *options.ring_width, 0.001, 20);
-  if (options.polarization) require("--polarization", *options.polarization, -1, 1);
-  require("--count-cutoff", static_cast<double>(options.count_cutoff), 1,
+  require("`frames`", static_cast<double>(options.frames), 1, 1e9);
+  if (options.distance) require("`distance` (metre)", *options.distance, 1e-4, 1e3);
+  if (options.wavelength) require("`wavelength` (metre)", *options.wavelength, 1e-12, 1e-8);
+  if (!options.wavelength) require("`energy` (keV)", options.energy_kev, 0.2, 1000);
+  require("`rot1` (radian)", options.rot1, -portable::kPi, portable::kPi);
+  require("`rot2` (radian)", options.rot2, -portable::kPi, portable::kPi);
+  require("`rot3` (radian)", options.rot3, -portable::kPi, portable::kPi);
+  require("`beam_offset1` (metre)", options.beam_offset1, -100, 100);
+  require("`beam_offset2` (metre)", options.beam_offset2, -100, 100);
+  require("`expansion`", options.expansion, -0.2, 0.2);
+  require("`beam_variation`", options.beam_variation, 0, 1);
+  require("`background`", options.background, 0, kMaxCounts);
+  require("`ring_counts`", options.ring_counts, 0, kMaxCounts);
+  if (options.ring_width) require("`ring_width` (degree)", *options.ring_width, 0.001, 20);
+  if (options.polarization) require("`polarization`", *options.polarization, -1, 1);
+  require("`count_cutoff`", static_cast<double>(options.count_cutoff), 1,
           std::numeric_limits<std::int32_t>::max() - 1);
 }
 

@@ -80,7 +80,7 @@ void refuse_existing(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(path, ignored))) return;
   throw Error(ErrorKind::kOutput, path.string(), "the file is already there",
-              "choose another folder or prefix, or give --overwrite");
+              "choose another folder or prefix, or give `overwrite`");
 }
 
 CbfMetadata metadata_of(const PowderScan& scan) {

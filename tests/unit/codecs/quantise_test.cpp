@@ -139,7 +139,7 @@ TEST(Quantise, NamesTheIntegerThatDoesNotFit) {
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kInput);
       EXPECT_THAT(error.what(), HasSubstr("scan.npy: pixel at row 1, column 1 is " + std::to_string(bad)));
-      EXPECT_THAT(error.what(), HasSubstr("--max-count"));
+      EXPECT_THAT(error.what(), HasSubstr("`max_count`"));
     }
   }
 }

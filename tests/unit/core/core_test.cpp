@@ -58,6 +58,15 @@ TEST(Error, SaysWhereWhatAndWhatToDo) {
   EXPECT_STREQ(Error(ErrorKind::kInput, "", "it is empty").what(), "it is empty");
 }
 
+TEST(Error, NamesTheOptionThatIsAtFault) {
+  EXPECT_EQ(Error(ErrorKind::kUsage, "`max_count`", "it is 0").option(), "max_count");
+  EXPECT_EQ(Error(ErrorKind::kPlan, "`npt`, `npt_azim`", "too many").option(), "npt");
+  EXPECT_EQ(Error(ErrorKind::kUsage, "`distance` (metre)", "too far").option(), "distance");
+  EXPECT_EQ(Error(ErrorKind::kInput, "a.cbf", "give `max_count`").option(), std::nullopt);
+  EXPECT_EQ(Error(ErrorKind::kInput, "`", "it is empty").option(), std::nullopt);
+  EXPECT_EQ(Error(ErrorKind::kInput, "", "it is empty").option(), std::nullopt);
+}
+
 TEST(PixelType, NamesAndSizesAreNumPys) {
   EXPECT_EQ(pixel_type_from_name("uint16"), PixelType::kU16);
   EXPECT_EQ(pixel_type_from_name("float64"), PixelType::kF64);

@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <numeric>
 #include <vector>
 
@@ -114,6 +117,113 @@ TEST(GuardedMappingDeathTest, AnotherBusErrorEndsTheProcess) {
         std::exit(0);
       },
       "");
+}
+
+// What a program that had a handler before sees. Each case runs in a process of its own, as the guard is
+// installed once, and ends with what the handler counted.
+volatile sig_atomic_t calls = 0;
+volatile sig_atomic_t calls_without_its_mask = 0;
+sigjmp_buf after_fault;
+
+void note_call() {
+  calls = calls + 1;
+  sigset_t now;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
+  if (::sigismember(&now, SIGUSR1) != 1) calls_without_its_mask = calls_without_its_mask + 1;
+}
+
+void plain_handler(int signal) {
+  note_call();
+  siglongjmp(after_fault, signal);
+}
+
+void handler_with_info(int signal, siginfo_t* info, void* context) {
+  note_call();
+  if (info->si_addr == nullptr || context == nullptr) std::_Exit(9);
+  siglongjmp(after_fault, signal);
+}
+
+void install(void (*plain)(int), void (*with_info)(int, siginfo_t*, void*)) {
+  struct sigaction action {};
+  ::sigemptyset(&action.sa_mask);
+  ::sigaddset(&action.sa_mask, SIGUSR1);
+  if (with_info != nullptr) {
+    action.sa_sigaction = with_info;
+    action.sa_flags = SA_SIGINFO;
+  } else {
+    action.sa_handler = plain;
+  }
+  ::sigaction(SIGBUS, &action, nullptr);
+}
+
+bool can_be_read(const void* address) {
+  if (sigsetjmp(after_fault, 1) != 0) return false;
+  static_cast<void>(*static_cast<const volatile char*>(address));
+  return true;
+}
+
+// 0 if faults of others reach the handler and those of the guarded mapping do not, before and after it.
+int faults_that_reach_the_wrong_one() {
+  const TestFile file(kSize);
+  const auto ours = map_guarded(file.descriptor(), 0, kSize);
+  const char* const other =
+      static_cast<const char*>(::mmap(nullptr, kSize, PROT_READ, MAP_PRIVATE, file.descriptor(), 0));
+  file.cut_to(0);
+  int wrong = 0;
+  wrong += can_be_read(other + 50'000) || calls != 1;
+  wrong += !can_be_read(ours->data() + 50'000) || calls != 1 || ours->intact();
+  wrong += can_be_read(other + 50'000) || calls != 2;
+  return wrong + calls_without_its_mask;
+}
+
+TEST(GuardedMappingDeathTest, FaultsOfOthersReachTheHandlerThatWasThereBefore) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        install(plain_handler, nullptr);
+        std::_Exit(faults_that_reach_the_wrong_one());
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      {
+        install(nullptr, handler_with_info);
+        std::_Exit(faults_that_reach_the_wrong_one());
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(GuardedMappingDeathTest, ASignalThatIsSentDoesWhatItDidBefore) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto guard = [] {
+    const TestFile file(kSize);
+    if (!map_guarded(file.descriptor(), 0, kSize)) std::_Exit(8);
+  };
+  EXPECT_EXIT(
+      {
+        install(SIG_DFL, nullptr);
+        guard();
+        ::kill(::getpid(), SIGBUS);
+        std::_Exit(0);
+      },
+      testing::KilledBySignal(SIGBUS), "");
+  EXPECT_EXIT(
+      {
+        install(SIG_IGN, nullptr);
+        const TestFile file(kSize);
+        const auto ours = map_guarded(file.descriptor(), 0, kSize);
+        ::kill(::getpid(), SIGBUS);
+        file.cut_to(0);
+        std::_Exit(can_be_read(ours->data() + 50'000) && !ours->intact() ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      {
+        install([](int) { note_call(); }, nullptr);
+        guard();
+        ::kill(::getpid(), SIGBUS);
+        std::_Exit(calls == 1 && calls_without_its_mask == 0 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST(Config, ContradictionsAreUsageErrors) {
   config.poni = "a.poni";
   EXPECT_NO_THROW(check(config));
   config.follow_timeout = 5;
-  EXPECT_THROW(check(config), Error) << "without --follow";
+  EXPECT_THROW(check(config), Error) << "without `follow`";
   EXPECT_FALSE(open_options(config).follow);
   config.follow = true;
   EXPECT_NO_THROW(check(config));

@@ -162,7 +162,7 @@ TEST(NexusSink, RefusesAnExistingFileAndLeavesIt) {
   write_frames(folder / "a.nxs", plan, 0, 3);
   const std::string before = samples::read_file(folder / "a.nxs");
   EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { write_frames(folder / "a.nxs", plan, 0, 1); }),
-              HasSubstr("use --overwrite or --append"));
+              HasSubstr("use `overwrite` or `append`"));
   EXPECT_EQ(samples::read_file(folder / "a.nxs"), before);
 }
 

@@ -129,7 +129,7 @@ TEST(XySink, RefuseOverwriteAndAppendMeanWhatTheySayForFolders) {
   };
   write(1, IfExists::kRefuse);
   EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { write(2, IfExists::kRefuse); }),
-              HasSubstr("--overwrite or --append"));
+              HasSubstr("`overwrite` or `append`"));
   write(2, IfExists::kAppend);
   EXPECT_EQ(names_in(folder / "out"), (std::set<std::string>{"img.xy", "img-2.xy"}));
   EXPECT_EQ(rows_of(folder / "out" / "img.xy")[1][1], samples::expected_intensity(1, 1));

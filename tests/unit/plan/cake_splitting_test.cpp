@@ -343,7 +343,7 @@ TEST(CakePlan, RefusesWhatMakesNoCake) {
     }
     return std::string("no error");
   };
-  EXPECT_THAT(message([](auto& o) { o.azimuth_bins = 0; }), HasSubstr("--npt-azim"));
+  EXPECT_THAT(message([](auto& o) { o.azimuth_bins = 0; }), HasSubstr("`npt_azim`"));
   EXPECT_THAT(message([](auto& o) {
                 o.bins = 100000;
                 o.azimuth_bins = 100000;

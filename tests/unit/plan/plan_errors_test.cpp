@@ -35,7 +35,7 @@ std::string message_of(const Request& request, ErrorKind kind) {
 TEST(PlanErrors, ZeroBins) {
   Request request;
   request.options.bins = 0;
-  EXPECT_THAT(message_of(request, ErrorKind::kPlan), AllOf(HasSubstr("--npt"), HasSubstr("0 bins")));
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), AllOf(HasSubstr("`npt`"), HasSubstr("0 bins")));
 }
 
 TEST(PlanErrors, QWithoutWavelength) {
@@ -75,18 +75,18 @@ TEST(PlanErrors, RangesThatMissTheDetectorOrAreEmpty) {
   request.options.radial_range = Range{100, 120};
   EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("no pixel"));
   request.options.radial_range = Range{3, 2};
-  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("--radial-range"));
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("`radial_range`"));
   request.options.radial_range = Range{0, std::numeric_limits<double>::infinity()};
-  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("--radial-range"));
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("`radial_range`"));
 }
 
 TEST(PlanErrors, FactorsOutOfBounds) {
   Request request;
   request.options.polarization = 1.5;
-  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("--polarization"));
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("`polarization`"));
   request.options.polarization.reset();
   request.options.normalization_factor = 0;
-  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("--normalization-factor"));
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("`normalization_factor`"));
 }
 
 TEST(PlanErrors, SumsThatCannotFitNameTheBinAndTheLimit) {
@@ -97,7 +97,7 @@ TEST(PlanErrors, SumsThatCannotFitNameTheBinAndTheLimit) {
   request.options.bins = 1;
   EXPECT_THAT(
       message_of(request, ErrorKind::kPlan),
-      AllOf(HasSubstr("bin 0"), HasSubstr("4410000"), HasSubstr("4294967295"), HasSubstr("--max-count")));
+      AllOf(HasSubstr("bin 0"), HasSubstr("4410000"), HasSubstr("4294967295"), HasSubstr("`max_count`")));
   request.options.max_count = 1000000;
   EXPECT_EQ(message_of(request, ErrorKind::kPlan), "no error");
 }
@@ -124,7 +124,7 @@ TEST(PlanErrors, MoreEntriesThanAPlanMayHold) {
   for (const Splitting splitting : {Splitting::kBoundingBox, Splitting::kFull}) {
     request.options.splitting = splitting;
     EXPECT_THAT(message_of(request, ErrorKind::kPlan),
-                AllOf(HasSubstr("--npt, --npt-azim: "), HasSubstr("4 x 4194304 = 16777216 bins"),
+                AllOf(HasSubstr("`npt`, `npt_azim`: "), HasSubstr("4 x 4194304 = 16777216 bins"),
                       HasSubstr("more than the 67108864"), HasSubstr("ask for fewer bins")));
   }
   request.options.splitting = Splitting::kNo;
@@ -137,7 +137,7 @@ TEST(PlanErrors, MoreEntriesThanAPlanMayHold) {
   for (const Splitting splitting : {Splitting::kBoundingBox, Splitting::kFull}) {
     request.options.splitting = splitting;
     EXPECT_THAT(message_of(request, ErrorKind::kPlan),
-                AllOf(HasSubstr("--npt: "), HasSubstr("1048576 bins")));
+                AllOf(HasSubstr("`npt`: "), HasSubstr("1048576 bins")));
   }
 }
 

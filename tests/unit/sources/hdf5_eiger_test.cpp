@@ -453,7 +453,7 @@ TEST_F(GrowthTest, ADatasetThatIsLaidOutForEverEndsAllTheSame) {
 TEST_F(GrowthTest, WhatDoesNotShowItsGrowthIsNotFollowed) {
   ints("/contiguous", {2, 2, 2});
   EXPECT_THAT(open_fault(close() + "::/contiguous", following(60)),
-              AllOf(HasSubstr("no chunks of their own"), HasSubstr("--follow")));
+              AllOf(HasSubstr("no chunks of their own"), HasSubstr("`follow`")));
   try {
     open_source(write("a.npy", "\x93NUMPY"), following(60));
     FAIL() << "no error";

@@ -134,7 +134,7 @@ TEST_F(StorageTest, ChunksAllocatedBeforeTheyAreWrittenAreNotFollowed) {
   OpenOptions following;
   following.follow = 60;
   EXPECT_THAT(open_fault(close() + "::/entry", following),
-              AllOf(HasSubstr("which were written"), HasSubstr("--follow")));
+              AllOf(HasSubstr("which were written"), HasSubstr("`follow`")));
 }
 
 TEST_F(StorageTest, ARawFileBesideThatIsTooShortOrMissingIsNamedWithItsBytes) {

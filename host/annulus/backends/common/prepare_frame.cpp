@@ -27,7 +27,7 @@ Frame prepare_frame(const Plan& plan, Frame frame) {
     throw Error(ErrorKind::kInput, describe(frame),
                 fmt::format("it says that it saturates at {}, which is not the scan's {}", *frame.max_count,
                             plan.saturation ? std::to_string(*plan.saturation) : "(nothing said)"),
-                "give the limit for all frames with --max-count");
+                "give the limit for all frames with `max_count`");
   }
   if (!needs_quantising(frame.type)) return frame;
   FloatValidity validity;

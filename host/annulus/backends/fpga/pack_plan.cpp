@@ -28,11 +28,11 @@ void check_limits(const Plan& plan, const std::string& backend) {
         fmt::format("the plan has {} bins, these kernels hold {}", bins_in_words(plan), kernels::kMaxBins),
         fmt::format("ask for fewer bins{}, use the cpu backend, or build with a larger "
                     "ANNULUS_KERNEL_BINS",
-                    plan.is_cake() ? " (--npt times --npt-azim)" : ""));
+                    plan.is_cake() ? " (`npt` times `npt_azim`)" : ""));
   }
   if (plan.has_variance() && !kernels::kVariance) {
     throw Error(ErrorKind::kBackend, backend, "these kernels were built without variance",
-                "use --error-model no, the cpu backend, or build with ANNULUS_KERNEL_VARIANCE=1");
+                "use `error_model` no, the cpu backend, or build with ANNULUS_KERNEL_VARIANCE=1");
   }
   if (plan.pixels() > std::numeric_limits<std::uint32_t>::max() - kLanes) {
     throw Error(ErrorKind::kBackend, backend, fmt::format("{} pixels are too many", plan.pixels()),

@@ -3,7 +3,6 @@
 #include <annulus/core/error.hpp>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -20,8 +19,6 @@ namespace {
 // XRT's emulation opens whatever index it is asked for, though there is one card.
 bool is_emulation() { return std::getenv("XCL_EMULATION_MODE") != nullptr; }
 
-constexpr int kExitCodeOfBackends = 6;  // docs/command_line.md
-
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kSettlingTime{100};
 
@@ -33,7 +30,7 @@ bool is_index(const std::string& device) {
 // XRT reads past the end of a file that is cut, so its size is compared with what it says of itself.
 void check_xclbin(const std::string& path) {
   const auto refuse = [&](const char* what) {
-    throw Error(ErrorKind::kBackend, path, what, "check --xclbin or ANNULUS_XCLBIN");
+    throw Error(ErrorKind::kBackend, path, what, "check `xclbin` or ANNULUS_XCLBIN");
   };
   if (!std::filesystem::is_regular_file(path)) refuse("there is no such xclbin");
   axlf head = {};
@@ -53,7 +50,7 @@ xrt::device open_device(const std::string& device) {
   } catch (const std::exception& error) {
     throw Error(ErrorKind::kBackend, fmt::format("card {}", device),
                 fmt::format("it cannot be opened: {}", error.what()),
-                "'annulus devices' lists the cards there are");
+                "`describe_backends()` lists the cards there are");
   }
 }
 
@@ -74,24 +71,15 @@ std::string not_reopened(const std::string& reason, const std::exception& error)
   return fmt::format("{}; and it cannot be reopened: {}", reason, error.what());
 }
 
-// On a terminal, below the line that shows the progress.
-std::string last_words(const std::string& card) {
-  const Error error(ErrorKind::kBackend, card,
-                    "the card is lost: its process died or did not start, and XRT then ends the program",
-                    "what was written stays; run again, with --append to go on with it");
-  return fmt::format("{}annulus: error: {}\n", isatty(STDERR_FILENO) != 0 ? "\n" : "", error.what());
-}
-
 }  // namespace
 
 XrtCard::XrtCard(const BackendOptions& options)
     : options_(options), name_(fmt::format("card {}", options.device)) {
   if (options_.xclbin.empty()) {
-    throw Error(ErrorKind::kUsage, "--xclbin", "the xrt backend needs the kernels for the card",
-                "give --xclbin or set ANNULUS_XCLBIN");
+    throw Error(ErrorKind::kUsage, "`xclbin`", "the xrt backend needs the kernels for the card",
+                "give `xclbin` or set ANNULUS_XCLBIN");
   }
   check_xclbin(options_.xclbin);
-  if (is_emulation()) last_words_.emplace(last_words(name_), kExitCodeOfBackends);
   device_ = open_device(options_.device);
   std::string reason;
   try {
@@ -112,8 +100,7 @@ XrtCard::XrtCard(const BackendOptions& options)
 void XrtCard::load_xclbin() {
   xrt::uuid uuid;
   try {
-    const auto load = [&] { uuid = device_.load_xclbin(options_.xclbin); };
-    last_words_ ? last_words_->during_load(load) : load();
+    uuid = device_.load_xclbin(options_.xclbin);
   } catch (const std::exception& error) {
     throw Error(ErrorKind::kBackend, options_.xclbin,
                 fmt::format("{} cannot load it: {}", name_, error.what()),
@@ -212,7 +199,7 @@ void XrtCard::recover(unsigned generation, const std::string& reason) {
 }
 
 Error XrtCard::lost_error(const std::string& reason) const {
-  std::string cure = "run again; with --retry-device it is reopened once. 'xbutil examine' shows its state";
+  std::string cure = "run again; with `retry_device` it is reopened once. 'xbutil examine' shows its state";
   if (options_.retry_device) cure = "'xbutil examine' and 'xbutil reset' help";
   if (recovered_) cure = "it was reopened once before; " + cure;
   return Error(ErrorKind::kBackend, name_, fmt::format("the card is lost: {}", reason), cure);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <annulus/backends/common/backend.hpp>
-#include <annulus/backends/fpga/xrt_last_words.hpp>
 #include <annulus/backends/fpga/xrt_session.hpp>
 #include <annulus/core/error.hpp>
 
@@ -37,7 +36,6 @@ class XrtCard {
 
   const BackendOptions options_;
   std::string name_;
-  std::optional<LastWords> last_words_;  // of an emulated card
   xrt::device device_;
   bool loaded_ = false;  // the xclbin was loaded once, so it is one for this card
 

@@ -60,8 +60,8 @@ std::vector<LaneResult> Batch::reduce(std::span<const Frame* const> frames) {
     if (count == 1) {
       throw device_fault(session_->device(),
                          fmt::format("out of memory, even for one frame at a time: {}", reason),
-                         "close other programs that use it, raise --device-memory if that is given, try "
-                         "--threads 1, or choose another");
+                         "close other programs that use it, raise `device_memory` if that is given, try "
+                         "`threads` 1, or choose another");
     }
     at_once_ = (count + 1) / 2;
   }

@@ -18,11 +18,11 @@ auto on_device(const Device& device, Work&& work) {
     return work();
   } catch (const OutOfDeviceMemory& error) {
     throw device_fault(device, std::string("out of memory: ") + error.what(),
-                       "close other programs that use it, raise --device-memory if that is given, or choose "
+                       "close other programs that use it, raise `device_memory` if that is given, or choose "
                        "another device");
   } catch (const cl::Error& error) {
     throw device_fault(device, describe(error),
-                       "see whether other programs can use it, or choose another: see 'annulus devices'");
+                       "see whether other programs can use it, or choose another: see `describe_backends()`");
   }
 }
 

@@ -12,7 +12,7 @@
 namespace annulus::opencl {
 namespace {
 
-constexpr const char* kOption = "--device";
+constexpr const char* kOption = "`device`";
 
 struct Found {
   std::size_t platform;
@@ -177,7 +177,7 @@ std::vector<Device> select_devices(const std::string& which) {
       if (!reason.empty() && name == "all") continue;
       if (!reason.empty()) {
         throw Error(ErrorKind::kBackend, fmt::format("OpenCL device {}", found[i].place()), reason,
-                    "choose another: see 'annulus devices'");
+                    "choose another: see `describe_backends()`");
       }
       for (Device& device : split(found[i], parts)) selected.push_back(std::move(device));
       if (name != "all") break;

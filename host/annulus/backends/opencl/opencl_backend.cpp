@@ -110,7 +110,7 @@ opencl::SessionSettings session_settings(const BackendOptions& options) {
   if (options.opencl_kernel != "auto") {
     settings.method = opencl::method_from_name(options.opencl_kernel);
     if (!settings.method) {
-      throw Error(ErrorKind::kUsage, "--opencl-kernel",
+      throw Error(ErrorKind::kUsage, "`opencl_kernel`",
                   fmt::format("there is no '{}'", options.opencl_kernel), "auto, lanes, rows or local");
     }
   }

@@ -108,7 +108,7 @@ void Session::upload_plan() {
   } catch (const OutOfDeviceMemory& error) {
     throw device_fault(
         device_, fmt::format("the plan takes {} bytes, for which it has no room: {}", needed, error.what()),
-        "choose a device with more memory, fewer bins or pixels, or --backend cpu");
+        "choose a device with more memory, fewer bins or pixels, or `backend` cpu");
   }
 }
 
@@ -215,7 +215,7 @@ unsigned Session::share_memory(unsigned wanted) {
   if (least > left) {
     throw device_fault(
         device_, fmt::format("a single frame takes {} bytes beside the plan, and {} are left", least, left),
-        "choose a device with more memory, or --backend cpu");
+        "choose a device with more memory, or `backend` cpu");
   }
   const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(left / most, 1, wanted));
   share_ = left / threads;

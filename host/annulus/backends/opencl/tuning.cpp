@@ -179,7 +179,7 @@ void take_fastest(Session& session) {
         "it can integrate this plan in no way: " +
             (fault.empty() ? "there is too little memory for a frame beside the plan, or for the bins"
                            : "what was tried last failed with " + fault),
-        "choose another device, another --opencl-kernel if that is given, or --backend cpu");
+        "choose another device, another `opencl_kernel` if that is given, or `backend` cpu");
   }
   session.take(*choice);
   const std::string text = to_text(*choice);

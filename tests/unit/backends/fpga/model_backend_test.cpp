@@ -167,7 +167,7 @@ TEST(ModelBackend, SaysOfACakeThatIsTooLargeWhatItIsMadeOf) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("1000 x 360 = 360000 bins"));
-    EXPECT_THAT(error.cure(), HasSubstr("--npt-azim"));
+    EXPECT_THAT(error.cure(), HasSubstr("`npt_azim`"));
   }
 }
 

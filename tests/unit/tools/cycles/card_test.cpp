@@ -119,7 +119,7 @@ TEST_F(CardFile, UnknownNameGetsTheKnownOnes) {
   folder_.write("no_card/readme.txt", "");
   folder_.write("no_speed/card.json", "{\"name\": \"emulated\"}");
   folder_.write("no_json/card.json", "{");
-  expect_refused({"--card", "u99", "known are small, tiny;"}, "u99");
+  expect_refused({"`card`", "u99", "known are small, tiny;"}, "u99");
   try {
     read_card("u99", folder_.path() / "nowhere");
     ADD_FAILURE() << "accepted";
