@@ -72,7 +72,7 @@ struct Generic {
   template <typename Vector, typename F>
   static Vector each(F&& f) {
     Vector result;
-    for (std::size_t i = 0; i < sizeof(result.lane) / sizeof(result.lane[0]); ++i) result.lane[i] = f(i);
+    for (std::size_t i = 0; i < std::size(result.lane); ++i) result.lane[i] = f(i);
     return result;
   }
 };
