@@ -26,7 +26,7 @@ int plot(const PlotCommand& command) {
                 "leave one of `stack` and `frame` out");
   }
   const PatternFile file(command.input);
-  const bool cake = file.header().is_cake();
+  const bool cake = file.header().axes.size() > 1;
   if (command.stack && cake) {
     throw Error(ErrorKind::kUsage, "`stack`", "the frames of this file are cakes, which do not stack",
                 "draw one with `frame`, or their mean without");

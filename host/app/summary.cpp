@@ -91,8 +91,8 @@ nlohmann::ordered_json to_json(const RunReport& report) {
                   {"pixels_in_use", pixels_in_use(*report.plan)},
                   {"weight_bits", report.plan->weight_bits},
                   {"max_count", report.plan->validity.max_count}};
-  if (report.plan->is_cake()) {
-    json["plan"]["shape"] = {report.plan->azimuth_axis.size(), report.plan->axis.size()};
+  if (const auto& axes = report.plan->axes; axes.size() > 1) {
+    json["plan"]["shape"] = {axes[1].bins(), axes[0].bins()};
   }
   for (const auto& [what, said] : report.from_file) json["from_file"][what] = said;
   json["backend"] = report.backend;

@@ -13,7 +13,7 @@ int main(int argc, char** argv) try {
   annulus::Integrator integrator(geometry, options, annulus::probe_frames({argv[2]}, {}));
   const annulus::Pattern pattern = integrator.integrate(source->read(0));
   for (std::size_t bin = 0; bin < pattern.intensity.size(); ++bin) {
-    fmt::print("{} {}\n", integrator.plan().axis[bin], pattern.intensity[bin]);
+    fmt::print("{} {}\n", integrator.plan().radial().centres[bin], pattern.intensity[bin]);
   }
 } catch (const annulus::Error& error) {
   fmt::print(stderr, "{}\n", error.what());

@@ -32,29 +32,27 @@ nlohmann::json describe_output(const std::filesystem::path& path) {
   }
   nlohmann::json options = nlohmann::json::object();
   for (const auto& [name, value] : header.options) options[to_utf8(name)] = to_utf8(value);
-  const std::vector<double>& ends = header.edges.empty() ? header.axis : header.edges;
-  nlohmann::json description = {
-      {"format", header.is_cake() ? layout::kCakeDefinition : layout::kPatternDefinition},
-      {"program", to_utf8(header.program)},
-      {"version", to_utf8(header.program_version)},
-      {"date", to_utf8(header.date)},
-      {"backend", to_utf8(header.backend)},
-      {"frames", file.frames()},
-      {"good", file.frames() - bad_count},
-      {"bad", bad_count},
-      {"bad_frames", bad},
-      {"bins", file.bins()},
-      {"axis", to_utf8(header.axis_name)},
-      {"unit", to_utf8(header.axis_units)},
-      {"range", {ends.front(), ends.back()}},
-      {"errors", header.has_errors},
-      {"plan_hash", to_utf8(header.plan_hash)},
-      {"options", options}};
-  if (header.is_cake()) {
-    const std::vector<double>& azimuths =
-        header.azimuth_edges.empty() ? header.azimuth_axis : header.azimuth_edges;
-    description["shape"] = {header.azimuth_axis.size(), header.axis.size()};
-    description["azimuth_range"] = {azimuths.front(), azimuths.back()};
+  const Axis& radial = header.radial();
+  nlohmann::json description = {{"format", layout::kind_of(header.axes).definition},
+                                {"program", to_utf8(header.program)},
+                                {"version", to_utf8(header.program_version)},
+                                {"date", to_utf8(header.date)},
+                                {"backend", to_utf8(header.backend)},
+                                {"frames", file.frames()},
+                                {"good", file.frames() - bad_count},
+                                {"bad", bad_count},
+                                {"bad_frames", bad},
+                                {"bins", file.bins()},
+                                {"axis", to_utf8(radial.name)},
+                                {"unit", to_utf8(radial.units)},
+                                {"range", {radial.low(), radial.high()}},
+                                {"errors", header.has_errors},
+                                {"plan_hash", to_utf8(header.plan_hash)},
+                                {"options", options}};
+  if (header.axes.size() > 1) {
+    const Axis& azimuths = header.axes[1];
+    description["shape"] = {azimuths.bins(), radial.bins()};
+    description["azimuth_range"] = {azimuths.low(), azimuths.high()};
   }
   return description;
 }

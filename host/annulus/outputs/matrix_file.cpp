@@ -47,8 +47,9 @@ void write_arrays(hid_t file, const Plan& plan) {
               std::vector<std::int64_t>{plan.bins(), static_cast<std::int64_t>(plan.pixels())});
   write_array(file, "normalization", widened(plan.normalization));
   if (!plan.dark.empty()) write_array(file, "dark", widened(plan.dark));
-  write_array(file, "axis", plan.axis);
-  if (plan.is_cake()) write_array(file, "azimuth_axis", plan.azimuth_axis);
+  for (const Axis& axis : plan.axes) {
+    write_array(file, axis.kind == AxisKind::kRadial ? "axis" : "azimuth_axis", axis.centres);
+  }
 }
 
 }  // namespace

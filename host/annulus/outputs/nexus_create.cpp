@@ -109,47 +109,46 @@ void write_totals(hid_t reduction, const Plan& plan) {
   write_attribute(group.get(), "dark_bits", std::int32_t{plan.dark_bits});
   write_attribute(group.get(), "normalization_factor", plan.options.normalization_factor);
   write_attribute(group.get(), "description", kAccumulatorsDescription);
-  const std::size_t lines = plan.azimuth_axis.size();
+  const std::size_t lines = layout::extent_of(plan.axes).lines;
   write_array(group.get(), "normalization", plan.totals.normalization, lines);
   write_array(group.get(), "count", plan.totals.count, lines);
   if (!plan.totals.dark.empty()) write_array(group.get(), "dark", plan.totals.dark, lines);
 }
 
-void write_axis(hid_t data, const std::string& field, const std::string& name, std::string_view units,
-                const std::vector<double>& centres, const std::vector<double>& ends) {
-  const Hdf5Handle axis = write_array(data, field.c_str(), centres);
-  write_attribute(axis.get(), "units", units);
-  write_attribute(axis.get(), "long_name", std::string_view(name));
-  const Hdf5Handle edges = write_array(data, (field + "_edges").c_str(), ends);
-  write_attribute(edges.get(), "units", units);
-  write_attribute(edges.get(), "long_name", std::string_view(name + " bin edges"));
+void write_axis(hid_t data, const Axis& axis) {
+  const auto write = [&](const std::string& field, const std::vector<double>& values,
+                         const std::string& name) {
+    const Hdf5Handle dataset = write_array(data, field.c_str(), values);
+    write_attribute(dataset.get(), "units", std::string_view(axis.units));
+    write_attribute(dataset.get(), "long_name", std::string_view(name));
+  };
+  write(layout::axis_field(axis.kind), axis.centres, axis.name);
+  write(layout::edges_field(axis.kind), axis.edges, axis.name + " bin edges");
 }
 
 void write_data(hid_t entry, const Plan& plan) {
   const Hdf5Handle data = create_group(entry, "data", "NXdata");
   write_attribute(data.get(), "signal", std::string_view("I"));
-  std::vector<std::string> axes{".", "radial_axis"};
-  if (plan.is_cake()) axes.insert(axes.begin() + 1, "azimuthal_axis");
-  write_attribute(data.get(), "axes", axes);
-  write_attribute(data.get(), "interpretation", std::string_view(plan.is_cake() ? "image" : "spectrum"));
-  write_axis(data.get(), "radial_axis", std::string(nexus_name(plan.options.unit)),
-             nexus_units(plan.options.unit), plan.axis, plan.edges);
-  if (plan.is_cake()) {
-    write_axis(data.get(), "azimuthal_axis", "chi", "degrees", plan.azimuth_axis, plan.azimuth_edges);
+  std::vector<std::string> dimensions{"."};  // the slowest first: frames, of which NeXus needs no axis
+  for (auto axis = plan.axes.rbegin(); axis != plan.axes.rend(); ++axis) {
+    dimensions.push_back(layout::axis_field(axis->kind));
   }
+  write_attribute(data.get(), "axes", dimensions);
+  write_attribute(data.get(), "interpretation", std::string_view(layout::kind_of(plan.axes).interpretation));
+  for (const Axis& axis : plan.axes) write_axis(data.get(), axis);
 
   std::vector<double> values(plan.totals.normalization.size());
   const double unit = std::ldexp(1.0, -(plan.weight_bits + plan.normalization_bits));
   std::transform(plan.totals.normalization.begin(), plan.totals.normalization.end(), values.begin(),
                  [unit](std::int64_t total) { return static_cast<double>(total) * unit; });
-  const Hdf5Handle norm = write_array(data.get(), "norm", values, plan.azimuth_axis.size());
+  const Hdf5Handle norm = write_array(data.get(), "norm", values, layout::extent_of(plan.axes).lines);
   write_attribute(norm.get(), "units", std::string_view("arbitrary units"));
   write_attribute(norm.get(), "long_name",
                   std::string_view("effective number of pixels contributing to the corresponding bin"));
 }
 
 void create_bin_rows(hid_t file, const Plan& plan, std::uint64_t expected) {
-  const RowExtent bins = layout::bins_of(plan);
+  const RowExtent bins = layout::extent_of(plan.axes);
   const RowChunk chunk = layout::chunk_of(bins, expected);
   const double nothing = std::numeric_limits<double>::quiet_NaN();
   const std::int64_t zero = 0;
@@ -230,8 +229,7 @@ void write_structure(hid_t file, const Plan& plan, const RunDescription& run) {
   write_root(file, run, now);
   const Hdf5Handle entry = create_group(file, "entry", "NXentry");
   write_attribute(entry.get(), "default", std::string_view("data"));
-  write_text(entry.get(), "definition",
-             plan.is_cake() ? layout::kCakeDefinition : layout::kPatternDefinition);
+  write_text(entry.get(), "definition", layout::kind_of(plan.axes).definition);
   write_text(entry.get(), "title", "Azimuthal integration");
   write_text(entry.get(), "start_time", now);
   write_end_time(file, now);

@@ -19,6 +19,17 @@ std::size_t lines_in(std::size_t bytes, RowExtent bins) {
 
 }  // namespace
 
+std::size_t axes_of(std::string_view definition) {
+  for (std::size_t i = 0; i < std::size(kFrameKinds); ++i) {
+    if (definition == kFrameKinds[i].definition) return i + 1;
+  }
+  return 0;
+}
+
+std::string axis_field(AxisKind kind) { return std::string(name_of(kind)) + "_axis"; }
+std::string edges_field(AxisKind kind) { return axis_field(kind) + "_edges"; }
+std::string path_in_data(const std::string& field) { return std::string(kData) + "/" + field; }
+
 std::size_t source_length(std::size_t longest_source_name) {
   const std::size_t rounded = (std::min(longest_source_name, kLongestSource) + kSourceStep - 1) / kSourceStep;
   return std::max(kShortestSource, rounded * kSourceStep);
@@ -29,7 +40,9 @@ std::uint64_t chunk_rows(std::size_t row_bytes, std::uint64_t expected_frames) {
   return expected_frames == 0 ? fitting : std::min(fitting, expected_frames);
 }
 
-RowExtent bins_of(const Plan& plan) { return {plan.axis.size(), plan.azimuth_axis.size()}; }
+RowExtent extent_of(const std::vector<Axis>& axes) {
+  return {axes.front().bins(), axes.size() > 1 ? axes[1].bins() : 0};
+}
 
 RowChunk chunk_of(RowExtent bins, std::uint64_t expected_frames) {
   const std::size_t bytes = bins.values() * sizeof(double);

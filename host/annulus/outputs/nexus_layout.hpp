@@ -6,14 +6,30 @@
 #include <annulus/outputs/row_dataset.hpp>
 #include <annulus/outputs/sink.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace annulus::layout {
 
-inline constexpr const char* kPatternDefinition = "NXazint1d";
-inline constexpr const char* kCakeDefinition = "NXazint2d";
+// What a frame is: by the number of its axes, less one.
+struct FrameKind {
+  const char* definition;
+  const char* interpretation;
+  const char* plural;
+};
+inline constexpr std::array<FrameKind, 2> kFrameKinds{
+    {{"NXazint1d", "spectrum", "patterns"}, {"NXazint2d", "image", "cakes"}}};
+inline const FrameKind& kind_of(const std::vector<Axis>& axes) { return kFrameKinds.at(axes.size() - 1); }
+
+// How many axes the frames of such a file have; 0 for a definition that is not ours.
+std::size_t axes_of(std::string_view definition);
+
+// In the order in which a plan has them.
+inline constexpr AxisKind kAxisKinds[] = {AxisKind::kRadial, AxisKind::kAzimuth};
 inline constexpr const char* kProgram = "annulus";
 
 inline constexpr const char* kEntry = "/entry";
@@ -23,10 +39,6 @@ inline constexpr const char* kInput = "/entry/reduction/input";
 inline constexpr const char* kPlanHash = "/entry/reduction/input/plan_hash";
 inline constexpr const char* kAccumulators = "/entry/reduction/accumulators";
 inline constexpr const char* kData = "/entry/data";
-inline constexpr const char* kRadialAxis = "/entry/data/radial_axis";
-inline constexpr const char* kRadialEdges = "/entry/data/radial_axis_edges";
-inline constexpr const char* kAzimuthalAxis = "/entry/data/azimuthal_axis";
-inline constexpr const char* kAzimuthalEdges = "/entry/data/azimuthal_axis_edges";
 inline constexpr const char* kNorm = "/entry/data/norm";
 inline constexpr const char* kFrames = "/entry/frames";
 inline constexpr const char* kEndTime = "/entry/end_time";
@@ -55,11 +67,16 @@ enum class Status : std::uint8_t { kGood = 0, kBad = 1, kNotStored = 255 };
 
 inline constexpr std::size_t kFaultLength = 256;
 
+// In the group `data`: "radial_axis", with its edges in "radial_axis_edges"; "azimuthal_axis" likewise.
+std::string axis_field(AxisKind kind);
+std::string edges_field(AxisKind kind);
+std::string path_in_data(const std::string& field);
+
 // Bytes of a source name in the file: fixed, because SWMR knows no strings of variable length.
 std::size_t source_length(std::size_t longest_source_name);
 
 // What one frame has in a dataset of bins: the lines of a cake are azimuths.
-RowExtent bins_of(const Plan& plan);
+RowExtent extent_of(const std::vector<Axis>& axes);
 
 // Rows of this size are written one by one, from where they are; smaller ones are gathered first.
 inline bool is_large(RowExtent bins) { return bins.values() * sizeof(double) >= std::size_t{256} << 10; }

@@ -65,16 +65,17 @@ void create(const fs::path& path, const Plan& plan, const RunDescription& run, b
   refuse(path, reason, "make room or choose another `output`");
 }
 
-void check_same_axis(hid_t file, const fs::path& path, const char* field, const char* kind, bool cake,
-                     std::size_t bins, const char* cure) {
-  const auto axis = read_doubles(file, field, std::size_t{1} << 28);
-  if (!axis) refuse(path, fmt::format("has no readable {}axis", *kind == '\0' ? "radial " : kind), cure);
-  if (axis->size() != bins) {
-    refuse(path,
-           fmt::format("has {} of {} {}bins, this run makes {}", cake ? "cakes" : "patterns", axis->size(),
-                       kind, bins),
-           cure);
-  }
+void check_same_axis(hid_t file, const fs::path& path, const Plan& plan, const Axis& axis, const char* cure) {
+  const std::string_view kind = name_of(axis.kind);
+  const auto centres =
+      read_doubles(file, layout::path_in_data(layout::axis_field(axis.kind)), std::size_t{1} << 28);
+  if (!centres) refuse(path, fmt::format("has no readable {} axis", kind), cure);
+  if (centres->size() == axis.bins()) return;
+  const std::string which = plan.axes.size() > 1 ? fmt::format("{} ", kind) : std::string();
+  refuse(path,
+         fmt::format("has {} of {} {}bins, this run makes {}", layout::kind_of(plan.axes).plural,
+                     centres->size(), which, axis.bins()),
+         cure);
 }
 
 // Throws unless frames of this plan can follow those in the file.
@@ -85,22 +86,17 @@ void check_same_plan(const fs::path& path, const Plan& plan) {
   if (!file) refuse(path, "cannot be read: " + hdf5_reason(), kCure);
   const auto definition = read_text(file.get(), layout::kDefinitionField);
   const auto hash = read_text(file.get(), layout::kPlanHash);
-  const bool cake = definition == layout::kCakeDefinition;
-  if ((!cake && definition != layout::kPatternDefinition) || !hash ||
-      !has_object(file.get(), layout::kStatus)) {
+  const std::size_t axes = layout::axes_of(definition.value_or(""));
+  if (axes == 0 || !hash || !has_object(file.get(), layout::kStatus)) {
     refuse(path, "is not an output of annulus, so nothing can be appended to it", kCure);
   }
-  if (cake != plan.is_cake()) {
+  if (axes != plan.axes.size()) {
     refuse(path,
-           fmt::format("has {}, this run makes {}", cake ? "cakes" : "patterns", cake ? "patterns" : "cakes"),
+           fmt::format("has {}, this run makes {}", layout::kFrameKinds[axes - 1].plural,
+                       layout::kind_of(plan.axes).plural),
            kCure);
   }
-  check_same_axis(file.get(), path, layout::kRadialAxis, cake ? "radial " : "", cake, plan.axis.size(),
-                  kCure);
-  if (cake) {
-    check_same_axis(file.get(), path, layout::kAzimuthalAxis, "azimuthal ", cake, plan.azimuth_axis.size(),
-                    kCure);
-  }
+  for (const Axis& axis : plan.axes) check_same_axis(file.get(), path, plan, axis, kCure);
   if (*hash != plan.hash) {
     refuse(path,
            fmt::format(
@@ -123,13 +119,14 @@ std::uint64_t stored_frames(const RowDataset& status) {
 }
 
 std::uint64_t cut_to_stored_frames(hid_t file) {
-  const auto length = [file](const char* axis_name) {
-    if (!has_object(file, axis_name)) return std::size_t{0};
-    const Hdf5Handle axis(H5Dopen2(file, axis_name, H5P_DEFAULT), H5Dclose);
+  const auto length = [file](AxisKind kind) {
+    const std::string path = layout::path_in_data(layout::axis_field(kind));
+    if (!has_object(file, path)) return std::size_t{0};
+    const Hdf5Handle axis(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
     const Hdf5Handle space(H5Dget_space(axis.get()), H5Sclose);
     return static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
   };
-  const RowExtent bins{length(layout::kRadialAxis), length(layout::kAzimuthalAxis)};
+  const RowExtent bins{length(AxisKind::kRadial), length(AxisKind::kAzimuth)};
   RowDataset status(file, layout::kStatus, {});
   const std::uint64_t frames = stored_frames(status);
   // The status goes first: while the rest is being cut it must not promise rows that are gone.

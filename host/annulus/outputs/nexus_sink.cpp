@@ -17,10 +17,10 @@ namespace annulus {
 
 struct NexusSink::Rows {
   Rows(hid_t file, const Plan& plan)
-      : intensity(file, layout::kIntensity, layout::bins_of(plan)),
-        signal(file, layout::kSignal, layout::bins_of(plan)),
-        missing_normalization(file, layout::kMissingNormalization, layout::bins_of(plan)),
-        missing_count(file, layout::kMissingCount, layout::bins_of(plan)),
+      : intensity(file, layout::kIntensity, layout::extent_of(plan.axes)),
+        signal(file, layout::kSignal, layout::extent_of(plan.axes)),
+        missing_normalization(file, layout::kMissingNormalization, layout::extent_of(plan.axes)),
+        missing_count(file, layout::kMissingCount, layout::extent_of(plan.axes)),
         fraction_bits(file, layout::kFractionBits, {}),
         invalid_pixels(file, layout::kInvalidPixels, {}),
         index(file, layout::kFrameIndex, {}),
@@ -29,10 +29,11 @@ struct NexusSink::Rows {
         fault(file, layout::kFault, {}),
         status(file, layout::kStatus, {}) {
     if (plan.has_variance()) {
-      errors.emplace(file, layout::kErrors, layout::bins_of(plan));
-      variance.emplace(file, layout::kVariance, layout::bins_of(plan));
+      errors.emplace(file, layout::kErrors, layout::extent_of(plan.axes));
+      variance.emplace(file, layout::kVariance, layout::extent_of(plan.axes));
     }
-    if (!plan.totals.dark.empty()) missing_dark.emplace(file, layout::kMissingDark, layout::bins_of(plan));
+    if (!plan.totals.dark.empty())
+      missing_dark.emplace(file, layout::kMissingDark, layout::extent_of(plan.axes));
   }
 
   void resize_all_but_status(std::uint64_t rows) {
@@ -179,7 +180,7 @@ void NexusSink::close() {
 void NexusSink::write_bins(const std::vector<ReducedFrame>& frames) {
   constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
   const auto put = [&](RowDataset& dataset, auto absent, auto get) {
-    write_rows(dataset, written_, frames, layout::bins_of(*plan_), absent, staging_, get);
+    write_rows(dataset, written_, frames, layout::extent_of(plan_->axes), absent, staging_, get);
   };
   put(
       rows_->intensity, kNothing, [](const ReducedFrame& f) -> const auto& { return f.pattern.intensity; });
@@ -199,7 +200,7 @@ void NexusSink::write_bins(const std::vector<ReducedFrame>& frames) {
 void NexusSink::write_missing(const std::vector<ReducedFrame>& frames) {
   const auto lacks_pixels = [](const ReducedFrame& f) { return !f.accumulators.missing_count.empty(); };
   if (std::none_of(frames.begin(), frames.end(), lacks_pixels)) return;
-  const RowExtent bins = layout::bins_of(*plan_);
+  const RowExtent bins = layout::extent_of(plan_->axes);
   const auto put = [&](RowDataset& dataset, auto get) {
     if (!layout::is_large(bins)) {
       write_rows(dataset, written_, frames, bins, std::int64_t{0}, staging_, get);

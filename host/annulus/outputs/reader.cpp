@@ -1,4 +1,3 @@
-#include <annulus/geometry/unit.hpp>
 #include <annulus/outputs/frame_words.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
@@ -36,8 +35,7 @@ Hdf5Handle open_for_reading(const std::filesystem::path& path) {
 }
 
 bool is_output(hid_t file) {
-  const auto definition = read_text(file, layout::kDefinitionField);
-  return (definition == layout::kPatternDefinition || definition == layout::kCakeDefinition) &&
+  return layout::axes_of(read_text(file, layout::kDefinitionField).value_or("")) > 0 &&
          read_text(file, std::string(layout::kReduction) + "/program") == layout::kProgram &&
          has_object(file, layout::kStatus) && has_object(file, layout::kIntensity);
 }
@@ -63,15 +61,15 @@ std::vector<std::pair<std::string, std::string>> read_options(hid_t file) {
   return options;
 }
 
-// The label that plots have for the axis; for units of another program, the file's own words.
-std::string label_of(const OutputHeader& header) {
-  for (const Unit unit : {Unit::kRadiusM, Unit::kRadiusMm, Unit::kTwoThetaDeg, Unit::kTwoThetaRad,
-                          Unit::kQPerNm, Unit::kQPerA}) {
-    if (nexus_name(unit) == header.axis_name && nexus_units(unit) == header.axis_units) {
-      return std::string(axis_label(unit));
-    }
-  }
-  return fmt::format("{} ({})", header.axis_name, header.axis_units);
+// Without bins, if the file has no such axis.
+Axis read_axis(hid_t file, AxisKind kind) {
+  const std::string path = layout::path_in_data(layout::axis_field(kind));
+  const auto numbers = [file](const std::string& field) {
+    return read_doubles(file, field, kMostBins + 1).value_or(std::vector<double>{});
+  };
+  return {kind, read_text_attribute(file, path, "long_name").value_or(""),
+          read_text_attribute(file, path, "units").value_or(""), numbers(path),
+          numbers(layout::path_in_data(layout::edges_field(kind)))};
 }
 
 }  // namespace
@@ -139,24 +137,19 @@ void PatternFile::read_header() {
   header_.poni_text = text(input + "/poni");
   header_.config_json = text(input + "/configuration");
   header_.options = read_options(file);
-  const auto numbers = [&](const char* path) {
-    return read_doubles(file, path, kMostBins + 1).value_or(std::vector<double>{});
-  };
-  header_.axis_name = read_text_attribute(file, layout::kRadialAxis, "long_name").value_or("");
-  header_.axis_units = read_text_attribute(file, layout::kRadialAxis, "units").value_or("");
-  header_.axis_label = label_of(header_);
-  header_.axis = numbers(layout::kRadialAxis);
-  header_.edges = numbers(layout::kRadialEdges);
-  header_.azimuth_axis = numbers(layout::kAzimuthalAxis);
-  header_.azimuth_edges = numbers(layout::kAzimuthalEdges);
   header_.has_errors = has_object(file, layout::kErrors);
-  if (header_.axis.empty()) refuse_to_read(path_, "is corrupt: it has no radial axis");
-  const bool cake = read_text(file, layout::kDefinitionField) == layout::kCakeDefinition;
-  if (cake != header_.is_cake())
+  for (const AxisKind kind : layout::kAxisKinds) {
+    Axis axis = read_axis(file, kind);
+    if (axis.bins() > 0) header_.axes.push_back(std::move(axis));
+  }
+  if (header_.axes.empty() || header_.radial().kind != AxisKind::kRadial)
+    refuse_to_read(path_, "is corrupt: it has no radial axis");
+  if (layout::axes_of(read_text(file, layout::kDefinitionField).value_or("")) != header_.axes.size())
     refuse_to_read(path_, "is corrupt: its azimuthal axis does not fit its definition");
-  if (header_.azimuth_axis.size() > kMostBins / header_.axis.size()) {
-    refuse_to_read(path_, fmt::format("is corrupt: {} x {} bins are too many", header_.axis.size(),
-                                      header_.azimuth_axis.size()));
+  // The product does not overflow: no axis has more than 2^24 + 1 bins.
+  if (header_.bins() > kMostBins) {
+    refuse_to_read(path_, fmt::format("is corrupt: {} x {} bins are too many", header_.radial().bins(),
+                                      header_.bins() / header_.radial().bins()));
   }
 }
 
@@ -179,7 +172,7 @@ void PatternFile::check_read(ReadRows result, const char* path) const {
 
 void PatternFile::read_bins(const char* path, std::uint64_t first, std::uint64_t count,
                             std::span<double> values) const {
-  const RowExtent extent{header_.axis.size(), header_.azimuth_axis.size()};
+  const RowExtent extent = layout::extent_of(header_.axes);
   check_read(read_rows(file_.get(), path, extent, first, count, H5T_NATIVE_DOUBLE, values.data()), path);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/outputs/row_dataset.hpp>
+#include <annulus/plan/axis.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -24,17 +25,11 @@ struct OutputHeader {
   std::string config_json;
   std::vector<std::pair<std::string, std::string>> options;  // in the order of the command table
 
-  std::string axis_name;   // "2theta", "q", "r"
-  std::string axis_units;  // "deg", "1/angstrom", ...
-  std::string axis_label;  // "2θ (°)", for plots
-  std::vector<double> axis;
-  std::vector<double> edges;
-  std::vector<double> azimuth_axis;  // degrees; empty unless the file has cakes
-  std::vector<double> azimuth_edges;
+  std::vector<Axis> axes;  // as of the plan: one of patterns, two of cakes
   bool has_errors = false;
 
-  bool is_cake() const { return !azimuth_axis.empty(); }
-  std::size_t bins() const { return axis.size() * (is_cake() ? azimuth_axis.size() : 1); }
+  const Axis& radial() const { return axes.front(); }
+  std::size_t bins() const { return bin_count(axes); }
 };
 
 struct FrameRecord {

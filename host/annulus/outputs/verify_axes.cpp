@@ -13,9 +13,11 @@ namespace {
 // last place (2^-52); a mistake is many orders larger.
 constexpr double kAxisTolerance = 1e-12;
 
-std::string check_axis(hid_t file, const char* kind, const std::vector<double>& centres,
-                       const char* edges_field) {
-  const auto edges = read_doubles(file, edges_field, centres.size() + 1);
+std::string check_axis(hid_t file, const Axis& axis) {
+  const std::string_view kind = name_of(axis.kind);
+  const std::vector<double>& centres = axis.centres;
+  const auto edges =
+      read_doubles(file, layout::path_in_data(layout::edges_field(axis.kind)), centres.size() + 1);
   if (!edges) return fmt::format("the {} axis has no readable edges of its bins", kind);
   if (edges->size() != centres.size() + 1) {
     return fmt::format("the {} axis has {} bins, but {} edges", kind, centres.size(), edges->size());
@@ -35,10 +37,10 @@ std::string check_axis(hid_t file, const char* kind, const std::vector<double>& 
 
 // As the writer computes it, so bit for bit.
 std::string check_norm(hid_t file, const Plan& plan) {
-  const bool cake = plan.is_cake();
-  const RowExtent line{cake ? plan.axis.size() : 0, 0};
+  const RowExtent bins = layout::extent_of(plan.axes);
+  const bool lines = bins.lines > 0;
   std::vector<double> norm(plan.bins());
-  if (read_rows(file, layout::kNorm, line, 0, cake ? plan.azimuth_axis.size() : plan.axis.size(),
+  if (read_rows(file, layout::kNorm, {lines ? bins.width : 0, 0}, 0, lines ? bins.lines : bins.width,
                 H5T_NATIVE_DOUBLE, norm.data()) != ReadRows::kGood) {
     return "norm cannot be read";
   }
@@ -55,11 +57,9 @@ std::string check_norm(hid_t file, const Plan& plan) {
 }  // namespace
 
 std::vector<std::string> verify_axes(hid_t file, const Plan& plan) {
-  std::vector<std::string> faults{check_axis(file, "radial", plan.axis, layout::kRadialEdges),
-                                  check_norm(file, plan)};
-  if (plan.is_cake()) {
-    faults.push_back(check_axis(file, "azimuthal", plan.azimuth_axis, layout::kAzimuthalEdges));
-  }
+  std::vector<std::string> faults;
+  for (const Axis& axis : plan.axes) faults.push_back(check_axis(file, axis));
+  faults.push_back(check_norm(file, plan));
   const bool errors = has_object(file, layout::kErrors), variance = has_object(file, layout::kVariance);
   if (errors != variance) {
     faults.push_back(errors ? "has I_errors, but no variance from which they follow"

@@ -79,8 +79,7 @@ class StoredSums {
 // As much of a plan as normalising needs.
 Plan stored_plan(const StoredSums& sums, const OutputHeader& header) {
   Plan plan;
-  plan.axis = header.axis;
-  plan.azimuth_axis = header.azimuth_axis;
+  plan.axes = header.axes;
   plan.weight_bits = static_cast<int>(sums.attribute("weight_bits"));
   plan.variance_bits = static_cast<int>(sums.attribute("variance_bits"));
   plan.normalization_bits = static_cast<int>(sums.attribute("normalization_bits"));
@@ -125,7 +124,7 @@ std::string check_invalid(const Plan& plan, const std::vector<std::int64_t>& mis
 OutputCheck verify_output(const std::filesystem::path& path) {
   const PatternFile file(path);
   const Hdf5Session scope;
-  const StoredSums sums(path, {file.header().axis.size(), file.header().azimuth_axis.size()});
+  const StoredSums sums(path, layout::extent_of(file.header().axes));
   const Plan plan = stored_plan(sums, file.header());
   const std::size_t bins = file.bins();
   const std::uint64_t at_once = std::clamp<std::uint64_t>(kMostBinsAtOnce / bins, 1, kMostFramesAtOnce);

@@ -183,20 +183,19 @@ class XySink : public Sink {
     if (bad) comment(out, "bad frame: ", frame.fault);
     const bool errors = plan_->has_variance();
     const auto target = std::back_inserter(out);
-    fmt::format_to(target, "#{:>{}} {:>{}}", nexus_name_with_units(), kColumnWidth, "I", kColumnWidth);
+    fmt::format_to(target, "#{:>{}} {:>{}}",
+                   fmt::format("{}_{}", plan_->radial().name, plan_->radial().units), kColumnWidth, "I",
+                   kColumnWidth);
     if (errors) fmt::format_to(target, " {:>{}}", "sigma", kColumnWidth);
     out.push_back('\n');
-    for (std::size_t bin = 0; bin < plan_->axis.size(); ++bin) {
-      put_number(out, plan_->axis[bin]);
+    const std::vector<double>& centres = plan_->radial().centres;
+    for (std::size_t bin = 0; bin < centres.size(); ++bin) {
+      put_number(out, centres[bin]);
       put_number(out, bad ? kNothing : frame.pattern.intensity[bin]);
       if (errors) put_number(out, bad ? kNothing : frame.pattern.error[bin]);
       out.push_back('\n');
     }
     return fmt::to_string(out);
-  }
-
-  std::string nexus_name_with_units() const {
-    return fmt::format("{}_{}", nexus_name(plan_->options.unit), nexus_units(plan_->options.unit));
   }
 
   fs::path path_;
@@ -212,7 +211,7 @@ class XySink : public Sink {
 
 std::unique_ptr<Sink> open_xy(const fs::path& path, std::shared_ptr<const Plan> plan,
                               const RunDescription& run, IfExists if_exists, bool single_frame) {
-  if (plan->is_cake()) {
+  if (plan->axes.size() > 1) {
     throw Error(ErrorKind::kUsage, path.string(), "xy holds one column of intensities, no cake",
                 "write NeXus, or integrate without azimuthal bins");
   }

@@ -1,6 +1,5 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
-#include <annulus/plan/cake_splitting.hpp>
 #include <annulus/plan/compile.hpp>
 #include <annulus/plan/corrections.hpp>
 #include <annulus/plan/entry_bound.hpp>
@@ -13,6 +12,7 @@
 #include <cmath>
 #include <future>
 #include <limits>
+#include <memory>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -119,9 +119,9 @@ BinAxis radial_axis(const PixelPositions& positions, const IntegrationOptions& o
   return make_axis(range, options.bins, scale, "`npt`");
 }
 
-CakeAxes cake_axes(const PixelPositions& positions, const IntegrationOptions& options,
-                   const std::optional<AzimuthWindow>& window, const std::vector<std::uint8_t>& excluded,
-                   unsigned threads) {
+BinAxis azimuth_axis(const PixelPositions& positions, const IntegrationOptions& options,
+                     const std::optional<AzimuthWindow>& window, const std::vector<std::uint8_t>& excluded,
+                     unsigned threads) {
   constexpr double kTurn = 2 * std::numbers::pi;
   AzimuthExtent extent;
   if (window) {
@@ -129,16 +129,24 @@ CakeAxes cake_axes(const PixelPositions& positions, const IntegrationOptions& op
   } else {
     extent = azimuth_extent(positions, options.splitting, excluded, threads);
   }
-  return {radial_axis(positions, options, excluded, threads),
-          make_axis(extent.range, *options.azimuth_bins, kDegrees, "`npt_azim`"), extent.on_cut};
+  BinAxis axis = make_axis(extent.range, *options.azimuth_bins, kDegrees, "`npt_azim`");
+  axis.closed = extent.on_cut;
+  return axis;
 }
 
-void write_axis(const BinAxis& axis, double scale, std::vector<double>& centres, std::vector<double>& edges) {
-  for (std::uint32_t bin = 0; bin < axis.bins; ++bin) {
-    centres.push_back((axis.low + (bin + 0.5) * axis.width()) * scale);
-    edges.push_back((axis.low + bin * axis.width()) * scale);
+std::vector<Axis> axes_without_bins(const IntegrationOptions& options) {
+  std::vector<Axis> axes{
+      {AxisKind::kRadial, std::string(nexus_name(options.unit)), std::string(nexus_units(options.unit))}};
+  if (options.azimuth_bins) axes.push_back({AxisKind::kAzimuth, "chi", "degrees"});
+  return axes;
+}
+
+void write_bins(const BinAxis& bins, double scale, Axis& axis) {
+  for (std::uint32_t bin = 0; bin < bins.bins; ++bin) {
+    axis.centres.push_back((bins.low + (bin + 0.5) * bins.width()) * scale);
+    axis.edges.push_back((bins.low + bin * bins.width()) * scale);
   }
-  edges.push_back(axis.high * scale);
+  axis.edges.push_back(bins.high * scale);
 }
 
 std::optional<AzimuthWindow> choose_window(const IntegrationOptions& options, double cut) {
@@ -146,33 +154,21 @@ std::optional<AzimuthWindow> choose_window(const IntegrationOptions& options, do
   return azimuth_window(*options.azimuth_range, cut);
 }
 
-template <typename Splitter>
-SplitPixel bounded_splitter(const Plan& plan, Splitter splitter, const std::vector<std::uint8_t>& excluded,
-                            unsigned threads) {
-  check_entries(
-      plan, [&](std::uint32_t row, std::uint32_t col) { return splitter.most_shares(row, col); }, excluded,
-      threads);
-  return [splitter](std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) {
-    splitter.split(row, col, shares);
-  };
-}
-
 // The splitter refers to the positions. Throws if the matrix would be too large.
-SplitPixel choose_splitter(Plan& plan, const PixelPositions& positions,
-                           const std::optional<AzimuthWindow>& window,
-                           const std::vector<std::uint8_t>& excluded, unsigned threads) {
+std::unique_ptr<const Splitter> choose_splitter(Plan& plan, const PixelPositions& positions,
+                                                const std::optional<AzimuthWindow>& window,
+                                                const std::vector<std::uint8_t>& excluded, unsigned threads) {
   const IntegrationOptions& options = plan.options;
-  const double scale = scale_of(options.unit);
-  if (!options.azimuth_bins) {
-    const BinAxis axis = radial_axis(positions, options, excluded, threads);
-    write_axis(axis, scale, plan.axis, plan.edges);
-    return bounded_splitter(plan, PixelSplitter(positions, axis, options.splitting, window), excluded,
-                            threads);
+  std::vector<BinAxis> bins;
+  for (Axis& axis : plan.axes) {
+    const bool radial = axis.kind == AxisKind::kRadial;
+    bins.push_back(radial ? radial_axis(positions, options, excluded, threads)
+                          : azimuth_axis(positions, options, window, excluded, threads));
+    write_bins(bins.back(), radial ? scale_of(options.unit) : kDegrees, axis);
   }
-  const CakeAxes axes = cake_axes(positions, options, window, excluded, threads);
-  write_axis(axes.radial, scale, plan.axis, plan.edges);
-  write_axis(axes.azimuth, kDegrees, plan.azimuth_axis, plan.azimuth_edges);
-  return bounded_splitter(plan, CakeSplitter(positions, axes, options.splitting), excluded, threads);
+  auto splitter = make_splitter(positions, bins, options.splitting, window);
+  check_entries(plan, *splitter, excluded, threads);
+  return splitter;
 }
 
 }  // namespace
@@ -184,6 +180,7 @@ Plan begin_plan(const Geometry& geometry, const IntegrationOptions& options, con
   plan.options = options;
   plan.pixel_type = frames.type;
   plan.shape = frames.shape;
+  plan.axes = axes_without_bins(options);
   plan.saturation = saturation_of(options, frames.max_count);
   plan.validity = make_validity(options, geometry.detector, frames);
   return plan;
@@ -197,7 +194,7 @@ Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, con
   const PixelPositions positions =
       locate_pixels(geometry, frames.shape, options, window ? window->cut : first_azimuth, threads);
   std::vector<std::uint8_t> excluded = static_mask(geometry, frames.shape, maps);
-  const SplitPixel split = choose_splitter(plan, positions, window, excluded, threads);
+  const auto splitter = choose_splitter(plan, positions, window, excluded, threads);
 
   // A pixel that nothing can be divided by, or that has no dark, contributes to nothing.
   const LargeVector<double> norm = normalization_map(geometry, frames.shape, options, maps, threads);
@@ -208,7 +205,7 @@ Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, con
     }
   });
 
-  compile_matrix(plan, split, excluded, threads);
+  compile_matrix(plan, *splitter, excluded, threads);
   choose_correction_bits(plan, norm, maps, threads);
   Sha256 sha;
   const auto policy = resolve_threads(threads) > 1 ? std::launch::async : std::launch::deferred;
@@ -220,8 +217,9 @@ Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, con
 }
 
 std::string bins_in_words(const Plan& plan) {
-  if (!plan.is_cake()) return fmt::format("{}", plan.bins());
-  return fmt::format("{} x {} = {}", plan.axis.size(), plan.azimuth_axis.size(), plan.bins());
+  std::string words;
+  for (const Axis& axis : plan.axes) words += fmt::format("{}{}", words.empty() ? "" : " x ", axis.bins());
+  return plan.axes.size() > 1 ? fmt::format("{} = {}", words, plan.bins()) : words;
 }
 
 std::size_t pixels_in_use(const Plan& plan) {

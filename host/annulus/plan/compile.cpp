@@ -32,7 +32,7 @@ struct MatrixPart {
 
 // Fills first[] of the part's pixels with where their entries end, counted from the part's beginning. Throws
 // when all parts together have too many.
-MatrixPart split_rows(const Plan& plan, const SplitPixel& split, const std::vector<std::uint8_t>& excluded,
+MatrixPart split_rows(const Plan& plan, const Splitter& splitter, const std::vector<std::uint8_t>& excluded,
                       int bits, std::size_t begin, std::size_t end, std::atomic<std::uint64_t>& entries,
                       LargeVector<std::uint32_t>& first) {
   constexpr std::size_t kCountAtOnce = 1u << 16;
@@ -50,7 +50,7 @@ MatrixPart split_rows(const Plan& plan, const SplitPixel& split, const std::vect
     for (std::uint32_t col = 0; col < shape.cols; ++col) {
       const std::size_t pixel = row * shape.cols + col;
       if (!excluded[pixel]) {
-        split(static_cast<std::uint32_t>(row), col, shares);
+        splitter.split(static_cast<std::uint32_t>(row), col, shares);
         quantise_shares(shares, bits, weights);
         for (const Share& share : shares) part.bin.push_back(share.bin);
         for (const std::uint32_t weight : weights) part.weight.push_back(weight);
@@ -66,7 +66,7 @@ MatrixPart split_rows(const Plan& plan, const SplitPixel& split, const std::vect
   return part;
 }
 
-SparseMatrix split_all(const Plan& plan, const SplitPixel& split, const std::vector<std::uint8_t>& excluded,
+SparseMatrix split_all(const Plan& plan, const Splitter& splitter, const std::vector<std::uint8_t>& excluded,
                        int bits, unsigned threads) {
   const Shape shape = plan.shape;
   LargeVector<std::uint32_t> first(shape.size() + 1);
@@ -75,7 +75,7 @@ SparseMatrix split_all(const Plan& plan, const SplitPixel& split, const std::vec
   std::mutex storing;
   std::atomic<std::uint64_t> counted = 0;
   parallel_ranges(shape.rows, threads, [&](std::size_t begin, std::size_t end) {
-    MatrixPart part = split_rows(plan, split, excluded, bits, begin, end, counted, first);
+    MatrixPart part = split_rows(plan, splitter, excluded, bits, begin, end, counted, first);
     const std::lock_guard lock(storing);
     parts.emplace(begin, std::move(part));
   });
@@ -218,12 +218,12 @@ LargeVector<std::int32_t> compile_map(const Plan& plan, int bits, const std::str
 
 }  // namespace
 
-void compile_matrix(Plan& plan, const SplitPixel& split, const std::vector<std::uint8_t>& excluded,
+void compile_matrix(Plan& plan, const Splitter& splitter, const std::vector<std::uint8_t>& excluded,
                     unsigned threads) {
   const SparseMatrix& matrix = plan.matrix;
   int bits = kMaxWeightBits;
   while (true) {
-    plan.matrix = split_all(plan, split, excluded, bits, threads);
+    plan.matrix = split_all(plan, splitter, excluded, bits, threads);
     plan.totals.count = sum_by_bin<std::int64_t>(
         matrix, plan.bins(), threads,
         [&](std::vector<std::int64_t>& sum, std::size_t, std::uint32_t entry, std::uint32_t end) {

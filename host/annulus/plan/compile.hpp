@@ -7,22 +7,18 @@
 #include <annulus/plan/splitting.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 namespace annulus {
 
-// A plan with all that follows from its input at once: geometry, options, type, shape and validity. Throws
-// what build_plan throws for options that make no sense.
+// A plan with all that follows from its input at once: geometry, options, type, shape, validity, and axes
+// that have no bins yet. Throws what build_plan throws for options that make no sense.
 Plan begin_plan(const Geometry& geometry, const IntegrationOptions& options, const FrameProperties& frames);
-
-// Gives a pixel's shares (PixelSplitter, CakeSplitter).
-using SplitPixel = std::function<void(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares)>;
 
 // Fills weight_bits, matrix and totals.count with the largest weight_bits for which no sum can overflow, and
 // variance_bits likewise. Throws kPlan if weight_bits would be less than kMinWeightBits, or if no pixel is
 // left.
-void compile_matrix(Plan& plan, const SplitPixel& split, const std::vector<std::uint8_t>& excluded,
+void compile_matrix(Plan& plan, const Splitter& splitter, const std::vector<std::uint8_t>& excluded,
                     unsigned threads);
 
 // Fills normalization_bits and dark_bits. After compile_matrix.

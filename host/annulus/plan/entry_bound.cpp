@@ -26,13 +26,13 @@ std::uint64_t max_entries(const Plan& plan) {
 
 void refuse_entries(const Plan& plan, std::uint64_t entries) {
   throw Error(
-      ErrorKind::kPlan, plan.is_cake() ? "`npt`, `npt_azim`" : "`npt`",
+      ErrorKind::kPlan, plan.axes.size() > 1 ? "`npt`, `npt_azim`" : "`npt`",
       fmt::format("with {} bins the plan would have {} entries or so, more than the {} that it may hold",
                   bins_in_words(plan), entries, max_entries(plan)),
       "ask for fewer bins, or use `split` no");
 }
 
-void check_entries(const Plan& plan, const MostShares& most_shares, const std::vector<std::uint8_t>& excluded,
+void check_entries(const Plan& plan, const Splitter& splitter, const std::vector<std::uint8_t>& excluded,
                    unsigned threads) {
   if (plan.bins() <= kFewBins || plan.pixels() * std::uint64_t{plan.bins()} <= max_entries(plan)) return;
   std::atomic<std::uint64_t> entries = 0;
@@ -41,7 +41,7 @@ void check_entries(const Plan& plan, const MostShares& most_shares, const std::v
       std::uint64_t in_row = 0;
       for (std::uint32_t col = 0; col < plan.shape.cols; ++col) {
         if (!excluded[row * plan.shape.cols + col])
-          in_row += most_shares(static_cast<std::uint32_t>(row), col);
+          in_row += splitter.most_shares(static_cast<std::uint32_t>(row), col);
       }
       entries += in_row;
     }

@@ -3,26 +3,23 @@
 #pragma once
 
 #include <annulus/plan/plan.hpp>
+#include <annulus/plan/splitting.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 namespace annulus {
 
 // Entries take 8 bytes each, and twice that while the plan is made. Bins of the size of pixels need up to
-// about ten a pixel; small detectors may have finer ones.
+// about ten per pixel; small detectors may have finer ones.
 std::uint64_t max_entries(const Plan& plan);
 
 // Throws kPlan, naming the options that give the number of bins.
 [[noreturn]] void refuse_entries(const Plan& plan, std::uint64_t entries);
 
-// A pixel's number of shares, or more.
-using MostShares = std::function<std::uint64_t(std::uint32_t row, std::uint32_t col)>;
-
 // Throws kPlan if the pixels that `excluded` lets through have more than max_entries shares. Looks at them
 // only if there are so many bins that it may come to that.
-void check_entries(const Plan& plan, const MostShares& most_shares, const std::vector<std::uint8_t>& excluded,
+void check_entries(const Plan& plan, const Splitter& splitter, const std::vector<std::uint8_t>& excluded,
                    unsigned threads);
 
 }  // namespace annulus

@@ -1,7 +1,6 @@
-// What bounds an axis: the extent of a detector's pixels, and windows in azimuth.
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
-#include <annulus/plan/splitting.hpp>
+#include <annulus/plan/extent.hpp>
 
 #include <fmt/format.h>
 

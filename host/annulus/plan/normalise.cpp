@@ -14,9 +14,10 @@ Pattern normalise(const Plan& plan, const Accumulators& sums) {
   const bool all_valid = sums.missing_count.empty();
 
   Pattern pattern;
-  pattern.intensity.resize(plan.bins());
+  const std::size_t bins = plan.bins();
+  pattern.intensity.resize(bins);
   pattern.error.resize(sums.variance.size());
-  for (std::size_t bin = 0; bin < plan.bins(); ++bin) {
+  for (std::size_t bin = 0; bin < bins; ++bin) {
     const std::int64_t count = plan.totals.count[bin] - (all_valid ? 0 : sums.missing_count[bin]);
     std::int64_t norm = plan.totals.normalization[bin] - (all_valid ? 0 : sums.missing_normalization[bin]);
     const double denominator = static_cast<double>(norm) * norm_unit * plan.options.normalization_factor;

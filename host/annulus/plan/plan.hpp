@@ -6,6 +6,7 @@
 #include <annulus/core/pixel_type.hpp>
 #include <annulus/core/shared_array.hpp>
 #include <annulus/geometry/geometry.hpp>
+#include <annulus/plan/axis.hpp>
 #include <annulus/plan/options.hpp>
 
 #include <cstdint>
@@ -53,12 +54,9 @@ struct Plan {
   std::optional<std::int64_t> saturation;  // counts above are invalid; none: nobody said
   Shape shape;
 
-  std::vector<double> axis;   // radial bin centres in options.unit
-  std::vector<double> edges;  // one more, in options.unit
-
-  // Degrees; both are empty for a pattern. Bin number of a cake: azimuthal bin * axis.size() + radial bin.
-  std::vector<double> azimuth_axis;
-  std::vector<double> azimuth_edges;
+  // The radius, in options.unit; of a cake also the azimuth, in degrees. The first axis varies fastest: bin
+  // number of a cake = azimuthal bin * radial bins + radial bin.
+  std::vector<Axis> axes;
 
   // Fixed point: c = weight / 2^weight_bits, n = normalization / 2^normalization_bits, and so on.
   int weight_bits = 0;
@@ -75,10 +73,8 @@ struct Plan {
 
   std::string hash;  // SHA-256 of all of the above
 
-  bool is_cake() const { return !azimuth_axis.empty(); }
-  std::uint32_t bins() const {
-    return static_cast<std::uint32_t>(axis.size() * (is_cake() ? azimuth_axis.size() : 1));
-  }
+  const Axis& radial() const { return axes.front(); }
+  std::uint32_t bins() const { return static_cast<std::uint32_t>(bin_count(axes)); }  // of all axes together
   std::size_t pixels() const { return shape.size(); }
   bool has_variance() const { return options.error_model == ErrorModel::kPoisson; }
 

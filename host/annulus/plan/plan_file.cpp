@@ -17,8 +17,9 @@ namespace annulus {
 namespace {
 
 constexpr std::array<char, 8> kMagic = {'a', 'n', 'n', 'p', 'l', 'a', 'n', '\n'};
-constexpr std::uint32_t kFormat = 2;  // to be raised with every change of the header or of the arrays
-constexpr std::size_t kArrays = 12;
+constexpr std::uint32_t kFormat = 3;  // to be raised with every change of the header or of the arrays
+constexpr std::size_t kMostAxes = 2;
+constexpr std::size_t kMostArrays = 8 + 2 * kMostAxes;
 constexpr std::size_t kAlignment = 64;  // of arrays in the file, for vector loads
 constexpr std::size_t kDigest = 64;     // characters of a SHA-256
 
@@ -32,7 +33,8 @@ struct PlanFileHeader {
   std::int32_t variance_bits = 0;
   std::int32_t normalization_bits = 0;
   std::int32_t dark_bits = 0;
-  std::array<std::uint64_t, kArrays> counts = {};  // elements of the arrays, in the order of for_each_array
+  // Elements of the arrays, in the order of for_each_array; 0 for those that a plan of fewer axes has not.
+  std::array<std::uint64_t, kMostArrays> counts = {};
   std::array<std::uint64_t, 6> reserved = {};
   std::uint64_t content_checksum = 0;  // XXH3 of all that follows the header
   std::uint64_t header_checksum = 0;   // XXH3 of the header before this
@@ -43,10 +45,10 @@ static_assert(sizeof(PlanFileHeader) % kAlignment == 0);
 
 template <typename AnyPlan, typename Visit>
 void for_each_array(AnyPlan& plan, Visit&& visit) {
-  visit(plan.axis);
-  visit(plan.edges);
-  visit(plan.azimuth_axis);
-  visit(plan.azimuth_edges);
+  for (auto& axis : plan.axes) {
+    visit(axis.centres);
+    visit(axis.edges);
+  }
   visit(plan.totals.count);
   visit(plan.totals.normalization);
   visit(plan.totals.dark);
@@ -153,14 +155,13 @@ std::uint32_t largest_of(std::span<const std::uint32_t> values) {
 // says that it does no harm, whoever wrote it.
 bool is_consistent(const Plan& plan) {
   const SparseMatrix& matrix = plan.matrix;
-  const std::size_t radial = plan.options.bins, azimuthal = plan.options.azimuth_bins.value_or(0);
-  const std::size_t bins = radial * std::max<std::size_t>(azimuthal, 1), pixels = plan.pixels();
-  const bool dark = !plan.dark.empty();
-  if (plan.axis.size() != radial || plan.edges.size() != radial + 1 ||
-      plan.azimuth_axis.size() != azimuthal ||
-      plan.azimuth_edges.size() != (azimuthal > 0 ? azimuthal + 1 : 0)) {
-    return false;
+  for (const Axis& axis : plan.axes) {
+    const std::size_t asked_for =
+        axis.kind == AxisKind::kRadial ? plan.options.bins : plan.options.azimuth_bins.value_or(0);
+    if (axis.centres.size() != asked_for || axis.edges.size() != asked_for + 1) return false;
   }
+  const std::size_t bins = plan.bins(), pixels = plan.pixels();
+  const bool dark = !plan.dark.empty();
   if (plan.totals.count.size() != bins || plan.totals.normalization.size() != bins ||
       plan.totals.dark.size() != (dark ? bins : 0) || matrix.first.size() != pixels + 1 ||
       matrix.bin.size() != matrix.weight.size() || plan.normalization.size() != pixels ||

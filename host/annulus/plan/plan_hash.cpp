@@ -47,13 +47,10 @@ void hash_beginning(Sha256& sha, const Plan& plan) {
   sha.add_value(plan.variance_bits);
   sha.add_value(plan.normalization_bits);
   sha.add_value(plan.dark_bits);
-  sha.add_array(plan.axis);
-  sha.add_array(plan.edges);
-  // Only for cakes, so that patterns keep the hash that they had before there were cakes.
-  if (plan.is_cake()) {
-    sha.add_value(options.chi_discontinuity);
-    sha.add_array(plan.azimuth_axis);
-    sha.add_array(plan.azimuth_edges);
+  for (const Axis& axis : plan.axes) {
+    if (axis.kind == AxisKind::kAzimuth) sha.add_value(options.chi_discontinuity);
+    sha.add_array(axis.centres);
+    sha.add_array(axis.edges);
   }
   sha.add_array(plan.matrix.first);
   sha.add_array(plan.matrix.bin);

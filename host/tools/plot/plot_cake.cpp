@@ -74,15 +74,14 @@ void plot_cake(const PatternFile& file, const PlotOptions& options, const std::f
   Canvas canvas(picture, options.width, options.height);
   const double em = canvas.em();
   Panel panel = map_panel(canvas);
-  const std::vector<double>& azimuths =
-      header.azimuth_edges.empty() ? header.azimuth_axis : header.azimuth_edges;
+  const Axis& azimuths = header.axes.at(1);
   const auto y_ticks =
-      degree_ticks(azimuths.front(), azimuths.back(), ticks_for(panel.top - panel.bottom, 3.5 * em));
+      degree_ticks(azimuths.low(), azimuths.high(), ticks_for(panel.top - panel.bottom, 3.5 * em));
   panel.left = (widest_label(y_ticks) + 3) * em;
   const MostCells most = most_cells(canvas, panel);
   const StackGrid grid =
       make_cake_grid(header, cake.values, drawn_range(header, options), most.rows, most.columns);
-  draw_map(canvas, panel, grid, header, options, {y_ticks, "Azimuth χ (°)", cake.title});
+  draw_map(canvas, panel, grid, header, options, {y_ticks, label_of(azimuths), cake.title});
   canvas.finish();
 }
 

@@ -28,7 +28,8 @@ void draw_map(Canvas& canvas, Panel panel, const StackGrid& grid, const OutputHe
               const PlotOptions& options, const MapWords& words) {
   if (grid.columns == 0) {
     throw Error(ErrorKind::kUsage, "`radial_range`", "no bin of the file lies in it",
-                fmt::format("choose within {} to {}", header.axis.front(), header.axis.back()));
+                fmt::format("choose within {} to {}", header.radial().centres.front(),
+                            header.radial().centres.back()));
   }
   const Contrast contrast(grid, options.scale);
   make_room_for_colour_bar(canvas, contrast, panel);
@@ -40,7 +41,7 @@ void draw_map(Canvas& canvas, Panel panel, const StackGrid& grid, const OutputHe
   draw_cells(canvas, grid, contrast, panel);
   canvas.frame();
   const int x_ticks = ticks_for(panel.right - panel.left, 8 * canvas.em());
-  canvas.x_axis(linear_ticks(panel.x_low, panel.x_high, x_ticks), header.axis_label);
+  canvas.x_axis(linear_ticks(panel.x_low, panel.x_high, x_ticks), label_of(header.radial()));
   canvas.y_axis(words.y_ticks, words.y_label);
   draw_title(canvas, options, words.title);
   draw_colour_bar(canvas, ColourBar(panel, contrast, canvas.em()));

@@ -8,8 +8,7 @@
 namespace annulus {
 
 Range drawn_range(const OutputHeader& header, const PlotOptions& options) {
-  const std::vector<double>& ends = header.edges.empty() ? header.axis : header.edges;
-  const Range range = options.radial_range.value_or(Range{ends.front(), ends.back()});
+  const Range range = options.radial_range.value_or(Range{header.radial().low(), header.radial().high()});
   if (std::isfinite(range.low) && std::isfinite(range.high) && range.low < range.high) return range;
   const std::string fault = fmt::format("{} to {} is no range", range.low, range.high);
   if (!options.radial_range) throw Error(ErrorKind::kInput, "the radial axis", fault);

@@ -32,7 +32,7 @@ struct Curve {
 
 // The mean of the good frames, bin by bin over those that have a value there.
 Curve mean_of(const StoredPatterns& patterns) {
-  const std::size_t bins = patterns.header.axis.size();
+  const std::size_t bins = patterns.header.radial().bins();
   Curve mean;
   mean.values.assign(bins, 0);
   std::vector<double> variance(bins, 0);
@@ -207,7 +207,7 @@ void plot_pattern(const StoredPatterns& patterns, const PlotOptions& options,
   const OutputHeader& header = patterns.header;
   const std::vector<Curve> curves = curves_of(patterns, options.frames);
   const Range x = drawn_range(header, options);
-  const Range y = value_range(curves, header.axis, x, options.scale);
+  const Range y = value_range(curves, header.radial().centres, x, options.scale);
 
   Canvas canvas(picture, options.width, options.height);
   const double em = canvas.em();
@@ -218,12 +218,12 @@ void plot_pattern(const StoredPatterns& patterns, const PlotOptions& options,
   const auto x_ticks = linear_ticks(x.low, x.high, ticks_for(panel.right - panel.left, 8 * em));
   canvas.begin_panel(panel);
   for (const Curve& curve : curves) {
-    if (!curve.errors.empty()) draw_band(canvas, curve, header.axis, options.scale, y.low);
-    draw_line(canvas, curve, header.axis, options.scale);
+    if (!curve.errors.empty()) draw_band(canvas, curve, header.radial().centres, options.scale, y.low);
+    draw_line(canvas, curve, header.radial().centres, options.scale);
   }
   draw_legend(canvas, panel, curves, options.frames);
   canvas.frame();
-  canvas.x_axis(x_ticks, header.axis_label);
+  canvas.x_axis(x_ticks, label_of(header.radial()));
   canvas.y_axis(y_ticks, "Intensity (arb. units)");
   draw_title(canvas, options,
              curves.size() == 1 ? curves[0].title : title_of(patterns.file, frame_count(curves.size())));

@@ -30,7 +30,8 @@ Cells make_cells(std::size_t first, std::size_t bins, std::size_t most) {
 }
 
 // Bins whose centre is in the range.
-Cells radial_cells(const std::vector<double>& axis, Range range, std::size_t most) {
+Cells radial_cells(const Axis& radial, Range range, std::size_t most) {
+  const std::vector<double>& axis = radial.centres;
   const auto inside = [&](double x) { return x >= range.low && x <= range.high; };
   const auto first = std::find_if(axis.begin(), axis.end(), inside);
   const auto last = std::find_if_not(first, axis.end(), inside);
@@ -38,11 +39,11 @@ Cells radial_cells(const std::vector<double>& axis, Range range, std::size_t mos
                     most);
 }
 
-std::vector<double> edges_of(const Cells& cells, const std::vector<double>& axis,
-                             const std::vector<double>& edges) {
+std::vector<double> edges_of(const Cells& cells, const Axis& axis) {
   std::vector<double> result;
   for (const std::size_t bin : cells.beginning) {
-    result.push_back(edges.size() == axis.size() + 1 ? edges[bin] : axis[std::min(bin, axis.size() - 1)]);
+    result.push_back(axis.edges.size() == axis.bins() + 1 ? axis.edges[bin]
+                                                          : axis.centres[std::min(bin, axis.bins() - 1)]);
   }
   return result;
 }
@@ -82,13 +83,13 @@ class CellMeans {
 
 StackGrid make_stack_grid(const PatternFile& file, Range range, std::size_t most_rows,
                           std::size_t most_columns) {
-  const std::vector<double>& axis = file.header().axis;
-  const Cells columns = radial_cells(axis, range, most_columns);
+  const Axis& radial = file.header().radial();
+  const Cells columns = radial_cells(radial, range, most_columns);
   StackGrid grid;
   grid.rows = std::min<std::uint64_t>(most_rows, file.frames());
   grid.columns = columns.count();
   if (grid.rows == 0 || grid.columns == 0) return grid;
-  grid.x_edges = edges_of(columns, axis, file.header().edges);
+  grid.x_edges = edges_of(columns, radial);
   for (std::size_t row = 0; row <= grid.rows; ++row) {
     grid.y_edges.push_back(
         static_cast<double>(file.frames()) * static_cast<double>(row) / static_cast<double>(grid.rows) - 0.5);
@@ -111,17 +112,18 @@ StackGrid make_stack_grid(const PatternFile& file, Range range, std::size_t most
 
 StackGrid make_cake_grid(const OutputHeader& header, const std::vector<double>& cake, Range range,
                          std::size_t most_rows, std::size_t most_columns) {
-  const Cells columns = radial_cells(header.axis, range, most_columns);
-  const Cells rows = make_cells(0, header.azimuth_axis.size(), most_rows);
+  const Axis &radial = header.radial(), &azimuths = header.axes.at(1);
+  const Cells columns = radial_cells(radial, range, most_columns);
+  const Cells rows = make_cells(0, azimuths.bins(), most_rows);
   StackGrid grid;
   grid.rows = rows.count();
   grid.columns = columns.count();
   if (grid.columns == 0) return grid;
-  grid.x_edges = edges_of(columns, header.axis, header.edges);
-  grid.y_edges = edges_of(rows, header.azimuth_axis, header.azimuth_edges);
+  grid.x_edges = edges_of(columns, radial);
+  grid.y_edges = edges_of(rows, azimuths);
   CellMeans means(grid.rows, columns);
   for (std::size_t i = 0; i < rows.cell_of.size(); ++i) {
-    means.add(rows.cell_of[i], cake.data() + i * header.axis.size());
+    means.add(rows.cell_of[i], cake.data() + i * radial.bins());
   }
   grid.values = means.means();
   return grid;

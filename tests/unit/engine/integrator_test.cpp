@@ -44,7 +44,7 @@ TEST(Integrator, MakesCakesOfAzimuthTimesRadius) {
   IntegrationOptions options = poisson_options();
   options.azimuth_bins = 6;
   Integrator integrator(small_geometry(kShape), options, {"test", kShape});
-  ASSERT_EQ(integrator.plan().azimuth_axis.size(), 6u);
+  ASSERT_EQ(integrator.plan().axes.at(1).bins(), 6u);
   // Rows above the beam are at positive azimuths.
   std::vector<std::int64_t> pixels(900, 5);
   std::fill(pixels.begin() + 450, pixels.end(), 11);

@@ -27,10 +27,9 @@ std::filesystem::path write_sample(const Folder& folder, std::uint64_t frames = 
 TEST(Reader, ReadsWhatTheSinkWrote) {
   const Folder folder;
   const StoredPatterns patterns = read_patterns(write_sample(folder));
-  EXPECT_EQ(patterns.header.axis_name, "2theta");
-  EXPECT_EQ(patterns.header.axis_units, "deg");
-  EXPECT_EQ(patterns.header.axis, samples::make_plan()->axis);
-  EXPECT_EQ(patterns.header.edges, samples::make_plan()->edges);
+  EXPECT_EQ(patterns.header.radial().name, "2theta");
+  EXPECT_EQ(patterns.header.radial().units, "deg");
+  EXPECT_EQ(patterns.header.axes, samples::make_plan()->axes);
   EXPECT_EQ(patterns.header.plan_hash, samples::make_plan()->hash);
   EXPECT_EQ(patterns.header.poni_text, samples::make_run().poni_text);
   const std::vector<std::pair<std::string, std::string>> options{

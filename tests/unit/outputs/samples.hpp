@@ -57,14 +57,15 @@ inline std::shared_ptr<Plan> make_plan(std::uint32_t bins = 6, bool with_errors 
   plan->normalization_bits = 3;
   plan->dark_bits = 2;
   plan->hash = std::string(60, 'a') + (with_errors ? "1" : "0") + (with_dark ? "1" : "0") + "00";
+  Axis& radial = plan->axes.emplace_back(Axis{AxisKind::kRadial, "2theta", "deg"});
   for (std::uint32_t bin = 0; bin < bins; ++bin) {
-    plan->axis.push_back(1.5 + bin);
-    plan->edges.push_back(1.0 + bin);
+    radial.centres.push_back(1.5 + bin);
+    radial.edges.push_back(1.0 + bin);
     plan->totals.count.push_back(std::int64_t{bin} << 4);
     plan->totals.normalization.push_back(std::int64_t{bin} << 7);
     if (with_dark) plan->totals.dark.push_back(std::int64_t{bin} << 6);
   }
-  plan->edges.push_back(1.0 + bins);
+  radial.edges.push_back(1.0 + bins);
   return plan;
 }
 
@@ -74,11 +75,12 @@ inline std::shared_ptr<Plan> make_cake(std::uint32_t azimuthal, std::uint32_t ra
   const auto plan = make_plan(azimuthal * radial, true, with_dark);
   plan->options.bins = radial;
   plan->options.azimuth_bins = azimuthal;
-  plan->axis.resize(radial);
-  plan->edges.resize(radial + 1);
+  plan->axes[0].centres.resize(radial);
+  plan->axes[0].edges.resize(radial + 1);
+  Axis& azimuths = plan->axes.emplace_back(Axis{AxisKind::kAzimuth, "chi", "degrees"});
   for (std::uint32_t bin = 0; bin <= azimuthal; ++bin) {
-    plan->azimuth_edges.push_back(-180 + 360.0 * bin / azimuthal);
-    if (bin < azimuthal) plan->azimuth_axis.push_back(-180 + 360.0 * (bin + 0.5) / azimuthal);
+    azimuths.edges.push_back(-180 + 360.0 * bin / azimuthal);
+    if (bin < azimuthal) azimuths.centres.push_back(-180 + 360.0 * (bin + 0.5) / azimuthal);
   }
   plan->hash[0] = 'c';
   return plan;

@@ -58,7 +58,7 @@ TEST(XySink, NumbersReadBackExactly) {
   ASSERT_EQ(rows.size(), 6u);
   for (std::uint32_t bin = 0; bin < 6; ++bin) {
     ASSERT_EQ(rows[bin].size(), 3u);
-    EXPECT_EQ(rows[bin][0], plan->axis[bin]);
+    EXPECT_EQ(rows[bin][0], plan->radial().centres[bin]);
     EXPECT_TRUE(samples::same(rows[bin][1], samples::expected_intensity(3, bin))) << rows[bin][1];
     EXPECT_TRUE(samples::same(rows[bin][2], samples::expected_error(3, bin)));
   }

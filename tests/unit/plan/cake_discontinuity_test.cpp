@@ -1,6 +1,6 @@
 // Pixels on the discontinuity of a cake whose azimuths end before the turn does: a mask, the edge of a
 // detector or the gap between two modules leaves a hole beside the cut.
-#include <annulus/plan/cake_splitting.hpp>
+#include <annulus/plan/splitting.hpp>
 
 #include <gtest/gtest.h>
 
@@ -50,14 +50,13 @@ std::vector<HoleAtTheCut> holes() {
 
 constexpr std::uint32_t kRadialBins = 50;
 
-CakeAxes axes_of(const HoleAtTheCut& hole, const PixelPositions& positions, Splitting splitting,
-                 std::uint32_t azimuth_bins) {
+std::vector<BinAxis> axes_of(const HoleAtTheCut& hole, const PixelPositions& positions, Splitting splitting,
+                             std::uint32_t azimuth_bins) {
   const Range radial = radial_extent(positions, splitting, hole.excluded, 1);
   const AzimuthExtent azimuth = azimuth_extent(positions, splitting, hole.excluded, 1);
   EXPECT_TRUE(azimuth.on_cut) << hole.name;
   return {{radial.low, radial.high * (1 + 0x1p-23), kRadialBins},
-          {azimuth.range.low, azimuth.range.high, azimuth_bins},
-          azimuth.on_cut};
+          {azimuth.range.low, azimuth.range.high, azimuth_bins, azimuth.on_cut}};
 }
 
 TEST(CakeDiscontinuity, SharesOfEveryPixelSumToOneBesideAHole) {
@@ -68,12 +67,12 @@ TEST(CakeDiscontinuity, SharesOfEveryPixelSumToOneBesideAHole) {
         options.splitting = splitting;
         options.azimuth_bins = azimuth_bins;
         const PixelPositions positions = locate_pixels(hole.geometry, hole.shape, options, kDefaultCut, 1);
-        const CakeAxes axes = axes_of(hole, positions, splitting, azimuth_bins);
-        const CakeSplitter splitter(positions, axes, splitting);
+        const std::vector<BinAxis> axes = axes_of(hole, positions, splitting, azimuth_bins);
+        const auto splitter = make_splitter(positions, axes, splitting);
         std::vector<Share> shares;
         for (std::uint32_t pixel = 0; pixel < hole.shape.size(); ++pixel) {
           if (hole.excluded[pixel]) continue;
-          splitter.split(pixel / hole.shape.cols, pixel % hole.shape.cols, shares);
+          splitter->split(pixel / hole.shape.cols, pixel % hole.shape.cols, shares);
           double sum = 0;
           for (const Share& share : shares) sum += share.share;
           ASSERT_NEAR(sum, 1, 1e-9) << hole.name << ", " << name_of(splitting) << ", " << azimuth_bins
@@ -96,8 +95,8 @@ TEST(CakeDiscontinuity, BoxesOnTheCutKeepTheirRadialShares) {
     IntegrationOptions options;
     options.azimuth_bins = 36;
     const PixelPositions positions = locate_pixels(hole.geometry, hole.shape, options, kDefaultCut, 1);
-    const CakeAxes axes = axes_of(hole, positions, Splitting::kBoundingBox, 36);
-    const CakeSplitter splitter(positions, axes, Splitting::kBoundingBox);
+    const std::vector<BinAxis> axes = axes_of(hole, positions, Splitting::kBoundingBox, 36);
+    const auto splitter = make_splitter(positions, axes, Splitting::kBoundingBox);
     int on_cut = 0;
     for (std::uint32_t pixel = 0; pixel < hole.shape.size(); ++pixel) {
       const std::uint32_t row = pixel / hole.shape.cols, col = pixel % hole.shape.cols;
@@ -107,15 +106,15 @@ TEST(CakeDiscontinuity, BoxesOnTheCutKeepTheirRadialShares) {
         continue;
       ++on_cut;
       std::vector<Share> shares;
-      splitter.split(row, col, shares);
+      splitter->split(row, col, shares);
       std::vector<double> radial(kRadialBins, 0.0);
       for (const Share& share : shares) radial[share.bin % kRadialBins] += share.share;
       const double middle = positions.radial[pixel], half = positions.radial_reach(row, col);
       for (std::uint32_t bin = 0; bin < kRadialBins; ++bin) {
-        EXPECT_NEAR(radial[bin],
-                    overlap_with_bin(axes.radial.bin_of(middle - half), axes.radial.bin_of(middle + half),
-                                     bin, kRadialBins),
-                    1e-9)
+        EXPECT_NEAR(
+            radial[bin],
+            overlap_with_bin(axes[0].bin_of(middle - half), axes[0].bin_of(middle + half), bin, kRadialBins),
+            1e-9)
             << hole.name << ", row " << row << ", column " << col << ", radial bin " << bin;
       }
     }
@@ -129,11 +128,11 @@ TEST(CakeDiscontinuity, WhatHangsOverAnAxisThatEndsFarFromTheTurnStaysAtItsEnd) 
   IntegrationOptions options;
   options.azimuth_bins = 18;
   const PixelPositions positions = locate_pixels(hole.geometry, hole.shape, options, kDefaultCut, 1);
-  const CakeAxes axes = axes_of(hole, positions, Splitting::kBoundingBox, 18);
-  const CakeSplitter splitter(positions, axes, Splitting::kBoundingBox);
+  const std::vector<BinAxis> axes = axes_of(hole, positions, Splitting::kBoundingBox, 18);
+  const auto splitter = make_splitter(positions, axes, Splitting::kBoundingBox);
   std::vector<Share> shares;
   for (std::uint32_t col = 0; col < 30; ++col) {  // far enough from the beam to reach a bin at most
-    splitter.split(0, col, shares);
+    splitter->split(0, col, shares);
     for (const Share& share : shares) EXPECT_GE(share.bin / kRadialBins, 16u) << "column " << col;
   }
 }
@@ -154,7 +153,7 @@ std::pair<std::uint32_t, std::uint32_t> azimuths_of(const Plan& plan, std::uint3
   const std::size_t pixel = row * plan.shape.cols + col;
   std::uint32_t low = 24, high = 0;
   for (std::uint32_t entry = plan.matrix.first[pixel]; entry < plan.matrix.first[pixel + 1]; ++entry) {
-    const auto bin = static_cast<std::uint32_t>(plan.matrix.bin[entry] / plan.axis.size());
+    const auto bin = static_cast<std::uint32_t>(plan.matrix.bin[entry] / plan.radial().bins());
     low = std::min(low, bin);
     high = std::max(high, bin);
   }

@@ -1,8 +1,8 @@
 // Shares of cakes against areas computed another way: by integrals along the edges of a pixel, in long
 // double.
 #include <annulus/core/error.hpp>
-#include <annulus/plan/cake_splitting.hpp>
 #include <annulus/plan/plan_cache.hpp>
+#include <annulus/plan/splitting.hpp>
 
 #include <gmock/gmock.h>
 
@@ -24,7 +24,7 @@ struct CakeCase {
   Shape shape{25, 31};
   IntegrationOptions options;
   PixelPositions positions;
-  CakeAxes axes;
+  BinAxis radial, azimuth;
 
   CakeCase(Splitting splitting, std::uint64_t seed, std::uint32_t radial_bins, std::uint32_t azimuth_bins)
       : CakeCase(splitting, random_place(seed), radial_bins, azimuth_bins) {}
@@ -36,11 +36,10 @@ struct CakeCase {
     options.azimuth_bins = azimuth_bins;
     positions = locate_pixels(geometry, shape, options, kDefaultCut, 1);
     const std::vector<std::uint8_t> none(shape.size(), 0);
-    const Range radial = radial_extent(positions, splitting, none, 1);
-    const AzimuthExtent azimuth = azimuth_extent(positions, splitting, none, 1);
-    axes = {{radial.low, radial.high * (1 + 0x1p-23), radial_bins},
-            {azimuth.range.low, azimuth.range.high, azimuth_bins},
-            azimuth.on_cut};
+    const Range radii = radial_extent(positions, splitting, none, 1);
+    const AzimuthExtent azimuths = azimuth_extent(positions, splitting, none, 1);
+    radial = {radii.low, radii.high * (1 + 0x1p-23), radial_bins};
+    azimuth = {azimuths.range.low, azimuths.range.high, azimuth_bins, azimuths.on_cut};
   }
 
   static Geometry random_place(std::uint64_t seed) {
@@ -50,7 +49,7 @@ struct CakeCase {
 
   Shares shares(std::uint32_t row, std::uint32_t col) const {
     std::vector<Share> list;
-    CakeSplitter(positions, axes, options.splitting).split(row, col, list);
+    make_splitter(positions, {radial, azimuth}, options.splitting)->split(row, col, list);
     Shares result;
     for (const Share& share : list) {
       EXPECT_TRUE(result.empty() || result.rbegin()->first < share.bin) << "bins ascend";
@@ -94,12 +93,12 @@ TEST(CakeSplitting, FullSharesAreAreasOfTheQuadrilateral) {
         std::array<long double, 4> xs{}, ys{};
         const auto corners = example.positions.corners(row, col);
         for (std::size_t i = 0; i < 4; ++i) {
-          xs[i] = (static_cast<long double>(example.positions.corner_radial[corners[i]]) -
-                   example.axes.radial.low) /
-                  example.axes.radial.width();
-          ys[i] = (static_cast<long double>(example.positions.corner_azimuth[corners[i]]) -
-                   example.axes.azimuth.low) /
-                  example.axes.azimuth.width();
+          xs[i] =
+              (static_cast<long double>(example.positions.corner_radial[corners[i]]) - example.radial.low) /
+              example.radial.width();
+          ys[i] =
+              (static_cast<long double>(example.positions.corner_azimuth[corners[i]]) - example.azimuth.low) /
+              example.azimuth.width();
         }
         Shares expected;
         long double total = 0;
@@ -145,9 +144,8 @@ TEST(CakeSplitting, BoundingBoxSharesAreOverlapsOfRectanglesThatGoOnBehindTheCut
     geometry.poni1 += shift;
     geometry.poni2 -= 2 * shift;
     CakeCase example(Splitting::kBoundingBox, geometry, 300, 90);
-    example.axes.radial.low = 0;
-    example.axes.azimuth = {-kPi, kPi, 90};
-    example.axes.closed = true;
+    example.radial.low = 0;
+    example.azimuth = {-kPi, kPi, 90, true};
     for (std::uint32_t row = 0; row < example.shape.rows; ++row) {
       for (std::uint32_t col = 0; col < example.shape.cols; ++col) {
         const std::size_t pixel = row * example.shape.cols + col;
@@ -162,10 +160,10 @@ TEST(CakeSplitting, BoundingBoxSharesAreOverlapsOfRectanglesThatGoOnBehindTheCut
         double sum = 0;
         bool first = false, last = false;
         for (const auto& [bin, share] : shares) {
-          const long double azimuthal = circular_overlap(
-              in_bins(a - da, example.axes.azimuth), in_bins(a + da, example.axes.azimuth), bin / 300, 90);
-          const long double radial = circular_overlap(in_bins(r - dr, example.axes.radial),
-                                                      in_bins(r + dr, example.axes.radial), bin % 300, 1e9L);
+          const long double azimuthal = circular_overlap(in_bins(a - da, example.azimuth),
+                                                         in_bins(a + da, example.azimuth), bin / 300, 90);
+          const long double radial = circular_overlap(in_bins(r - dr, example.radial),
+                                                      in_bins(r + dr, example.radial), bin % 300, 1e9L);
           EXPECT_NEAR(share, static_cast<double>(azimuthal * radial), 1e-9)
               << "pixel " << row << ", " << col << ", bin " << bin;
           sum += share;
@@ -185,7 +183,7 @@ TEST(CakeSplitting, PixelsOnTheDiscontinuityHaveOneShareABin) {
   int on_cut = 0, both_ends = 0;
   for (const std::uint32_t azimuth_bins : {1u, 3u}) {
     const CakeCase example(Splitting::kFull, small_geometry({25, 31}), 40, azimuth_bins);
-    ASSERT_TRUE(example.axes.closed);
+    ASSERT_TRUE(example.azimuth.closed);
     for (std::uint32_t row = 0; row < example.shape.rows; ++row) {
       for (std::uint32_t col = 0; col < example.shape.cols; ++col) {
         const auto corners = example.positions.corner_azimuths(row, col);
@@ -263,12 +261,16 @@ TEST(CakeSplitting, BinsAreAzimuthMajorAndAxesAreInDegrees) {
   options.radial_range = Range{0.2, 1.0};
   const Plan plan = build_plan(small_geometry(shape), options, {}, {"test", shape});
   EXPECT_EQ(plan.bins(), 35u);
-  ASSERT_EQ(plan.axis.size(), 7u);
-  ASSERT_EQ(plan.azimuth_axis.size(), 5u);
-  ASSERT_EQ(plan.azimuth_edges.size(), 6u);
-  EXPECT_NEAR(plan.azimuth_edges.front(), -50, 1e-9);
-  EXPECT_NEAR(plan.azimuth_edges.back(), 100, 2e-5);
-  EXPECT_NEAR(plan.azimuth_axis[0], -35, 1e-5);
+  ASSERT_EQ(plan.radial().bins(), 7u);
+  ASSERT_EQ(plan.axes.size(), 2u);
+  const Axis& azimuths = plan.axes[1];
+  EXPECT_EQ(azimuths.kind, AxisKind::kAzimuth);
+  EXPECT_EQ(azimuths.units, "degrees");
+  ASSERT_EQ(azimuths.bins(), 5u);
+  ASSERT_EQ(azimuths.edges.size(), 6u);
+  EXPECT_NEAR(azimuths.edges.front(), -50, 1e-9);
+  EXPECT_NEAR(azimuths.edges.back(), 100, 2e-5);
+  EXPECT_NEAR(azimuths.centres[0], -35, 1e-5);
   // Bin 2 * 7 + 3 is at azimuth 25, radius 0.6: straight to the right and a little up from the beam.
   const double radius = 0.1 * std::tan(0.6 * kPi / 180), azimuth = 25 * kPi / 180;
   const auto row = static_cast<std::uint32_t>(20 + radius * std::sin(azimuth) / 1e-4);
@@ -288,7 +290,7 @@ TEST(CakeSplitting, DiscontinuityDecidesWhereAzimuthsBegin) {
   options.azimuth_bins = 6;
   const auto edges = [&] {
     const Plan plan = build_plan(small_geometry(shape), options, {}, {"test", shape});
-    return std::pair(plan.azimuth_edges.front(), plan.azimuth_edges.back());
+    return std::pair(plan.axes.at(1).low(), plan.axes[1].high());
   };
   EXPECT_NEAR(edges().first, -180, 1e-3);
   EXPECT_NEAR(edges().second, 180, 1e-3);
@@ -321,7 +323,7 @@ TEST(CakeSplitting, WindowsOnEitherSideOfTheCutSeeTheSamePixels) {
     const Plan low = build_plan(small_geometry(shape), options, {}, {"test", shape});
     options.chi_discontinuity = 0;
     const Plan high = build_plan(small_geometry(shape), options, {}, {"test", shape});
-    EXPECT_NEAR(high.azimuth_axis[0] - low.azimuth_axis[0], 360, 1e-4);
+    EXPECT_NEAR(high.axes.at(1).centres[0] - low.axes.at(1).centres[0], 360, 1e-4);
     for (std::uint32_t bin = 0; bin < low.bins(); ++bin) {
       EXPECT_NEAR(static_cast<double>(low.totals.count[bin]), static_cast<double>(high.totals.count[bin]),
                   2e3)

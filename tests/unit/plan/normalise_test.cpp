@@ -10,8 +10,7 @@ namespace {
 // Two bins, numbers small enough for a hand.
 Plan two_bins() {
   Plan plan;
-  plan.axis = {1, 2};
-  plan.edges = {0.5, 1.5, 2.5};
+  plan.axes = {{AxisKind::kRadial, "2theta", "deg", {1, 2}, {0.5, 1.5, 2.5}}};
   plan.weight_bits = 4;
   plan.variance_bits = 5;
   plan.normalization_bits = 3;

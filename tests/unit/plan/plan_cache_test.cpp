@@ -159,9 +159,9 @@ TEST(PlanCache, DamagedFilesAreNoticedAndReplaced) {
   put("P" + good.substr(1));
   expect_replaced(input, folder.path(), "no plan that annulus wrote");
   std::string other_version = good;
-  other_version[8] = 3;
+  other_version[8] = 99;
   put(other_version);
-  expect_replaced(input, folder.path(), "format 3");
+  expect_replaced(input, folder.path(), "format 99");
 }
 
 TEST(PlanCache, EverySingleFlippedByteIsNoticed) {
@@ -216,8 +216,8 @@ TEST(PlanCache, IndicesOutOfBoundsAreRefusedWhateverTheChecksumSays) {
       [&](Plan& p) { p.normalization = std::vector<std::int32_t>(p.pixels() - 1); },
       [&](Plan& p) { p.dark = std::vector<std::int32_t>(p.pixels()); },
       [&](Plan& p) { p.totals.count.pop_back(); },
-      [&](Plan& p) { p.axis.pop_back(); },
-      [&](Plan& p) { p.edges.pop_back(); },
+      [&](Plan& p) { p.axes[0].centres.pop_back(); },
+      [&](Plan& p) { p.axes[0].edges.pop_back(); },
       [&](Plan& p) { p.weight_bits = 60; },
       [&](Plan& p) { p.weight_bits = 11; },
       [&](Plan& p) { p.variance_bits = 47; },

@@ -29,8 +29,7 @@ struct SplitCase {
   }
 };
 
-std::map<std::uint32_t, double> shares_of(const PixelSplitter& splitter, std::uint32_t row,
-                                          std::uint32_t col) {
+std::map<std::uint32_t, double> shares_of(const Splitter& splitter, std::uint32_t row, std::uint32_t col) {
   std::vector<Share> shares;
   splitter.split(row, col, shares);
   std::map<std::uint32_t, double> by_bin;
@@ -40,12 +39,12 @@ std::map<std::uint32_t, double> shares_of(const PixelSplitter& splitter, std::ui
 
 TEST(Splitting, BoundingBoxSharesAreOverlapsOfIntervals) {
   const SplitCase example(Splitting::kBoundingBox, 11);
-  const PixelSplitter splitter(example.positions, example.axis, Splitting::kBoundingBox, std::nullopt);
+  const auto splitter = make_splitter(example.positions, {example.axis}, Splitting::kBoundingBox);
   for (std::uint32_t row = 0; row < example.shape.rows; ++row) {
     for (std::uint32_t col = 0; col < example.shape.cols; ++col) {
       const long double centre = example.positions.radial[row * example.shape.cols + col];
       const long double reach = example.positions.radial_reach(row, col);
-      const auto shares = shares_of(splitter, row, col);
+      const auto shares = shares_of(*splitter, row, col);
       double total = 0;
       for (const auto& [bin, share] : shares) {
         const long double left = example.axis.low + bin * static_cast<long double>(example.axis.width());
@@ -90,7 +89,7 @@ long double area(const std::vector<Point>& polygon) {
 
 TEST(Splitting, FullSharesAreAreasOfTheQuadrilateral) {
   const SplitCase example(Splitting::kFull, 12);
-  const PixelSplitter splitter(example.positions, example.axis, Splitting::kFull, std::nullopt);
+  const auto splitter = make_splitter(example.positions, {example.axis}, Splitting::kFull);
   int checked = 0;
   for (std::uint32_t row = 0; row < example.shape.rows; ++row) {
     for (std::uint32_t col = 0; col < example.shape.cols; ++col) {
@@ -103,7 +102,7 @@ TEST(Splitting, FullSharesAreAreasOfTheQuadrilateral) {
         high = std::max(high, polygon.back().second);
       }
       if (high - low > 3) continue;  // on the cut: another test
-      const auto shares = shares_of(splitter, row, col);
+      const auto shares = shares_of(*splitter, row, col);
       double sum = 0;
       for (const auto& [bin, share] : shares) {
         const long double left = example.axis.low + bin * static_cast<long double>(example.axis.width());
@@ -123,8 +122,8 @@ TEST(Splitting, PixelOutsideTheRangeHasNoShares) {
   SplitCase example(Splitting::kBoundingBox, 13);
   example.axis = {10, 11, 5};  // radian: nothing is there
   for (const Splitting splitting : {Splitting::kNo, Splitting::kBoundingBox}) {
-    const PixelSplitter splitter(example.positions, example.axis, splitting, std::nullopt);
-    EXPECT_TRUE(shares_of(splitter, 3, 3).empty());
+    const auto splitter = make_splitter(example.positions, {example.axis}, splitting);
+    EXPECT_TRUE(shares_of(*splitter, 3, 3).empty());
   }
 }
 
@@ -132,9 +131,9 @@ TEST(Splitting, PixelThatHangsOverTheEndCountsWholeInTheEndBin) {
   const SplitCase example(Splitting::kBoundingBox, 14);
   const double centre = example.positions.radial[7 * example.shape.cols + 8];
   // The range ends inside the pixel, whose whole width is one bin or less.
-  const PixelSplitter splitter(example.positions, {centre, centre + 1, 3}, Splitting::kBoundingBox,
-                               std::nullopt);
-  EXPECT_EQ(shares_of(splitter, 7, 8), (std::map<std::uint32_t, double>{{0, 1.0}}));
+  const auto splitter =
+      make_splitter(example.positions, {BinAxis{centre, centre + 1, 3}}, Splitting::kBoundingBox);
+  EXPECT_EQ(shares_of(*splitter, 7, 8), (std::map<std::uint32_t, double>{{0, 1.0}}));
 }
 
 TEST(Splitting, RotatingTheDetectorByHalfATurnRotatesTheWindow) {

@@ -28,7 +28,7 @@ void check_limits(const Plan& plan, const std::string& backend) {
         fmt::format("the plan has {} bins, these kernels hold {}", bins_in_words(plan), kernels::kMaxBins),
         fmt::format("ask for fewer bins{}, use the cpu backend, or build with a larger "
                     "ANNULUS_KERNEL_BINS",
-                    plan.is_cake() ? " (`npt` times `npt_azim`)" : ""));
+                    plan.axes.size() > 1 ? " (`npt` times `npt_azim`)" : ""));
   }
   if (plan.has_variance() && !kernels::kVariance) {
     throw Error(ErrorKind::kBackend, backend, "these kernels were built without variance",

@@ -100,7 +100,7 @@ TEST(BandedPlan, HoldsTheMatrixOfThePlan) {
 TEST(BandedPlan, TakesBinsThatAreNoNeighboursOneByOne) {
   Plan plan;
   plan.shape = Shape{1, 1};
-  plan.axis.resize(8);
+  plan.axes.emplace_back().centres.resize(8);
   plan.weight_bits = 10;
   plan.matrix.first = std::vector<std::uint32_t>{0, 2};
   plan.matrix.bin = std::vector<std::uint32_t>{2, 5};

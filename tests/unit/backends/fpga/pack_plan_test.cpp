@@ -91,8 +91,9 @@ TEST(PackPlan, APixelOverTwoTimesTwoBinsTakesTwoEntriesAlsoAtTheFirstAndLastBins
   constexpr std::uint32_t kRadial = 5;
   Plan plan;
   plan.shape = {1, 3};
-  plan.axis.resize(kRadial);
-  plan.azimuth_axis.resize(3);
+  plan.axes.resize(2);
+  plan.axes[0].centres.resize(kRadial);
+  plan.axes[1].centres.resize(3);
   plan.weight_bits = 10;
   plan.validity.max_count = 1000;
   plan.matrix.first = std::vector<std::uint32_t>{0, 4, 8, 12};

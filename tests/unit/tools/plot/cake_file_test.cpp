@@ -61,10 +61,8 @@ TEST(CakeFile, ReadsBackWhatWasWrittenAndVerifies) {
   const auto plan = make_cake(5, 6);
   write_cakes(folder / "a.nxs", plan, 0, 20);
   const PatternFile file(folder / "a.nxs");
-  EXPECT_TRUE(file.header().is_cake());
   EXPECT_EQ(file.bins(), 30u);
-  EXPECT_EQ(file.header().azimuth_axis, plan->azimuth_axis);
-  EXPECT_EQ(file.header().azimuth_edges, plan->azimuth_edges);
+  EXPECT_EQ(file.header().axes, plan->axes);
   const StoredPatterns cakes = file.read(2, 9);
   for (std::uint64_t i = 0; i < 9; ++i) {
     for (std::uint32_t bin = 0; bin < 30; ++bin) {
@@ -98,7 +96,7 @@ TEST(CakeFile, RowsThatAreWrittenOneByOneAreRightToo) {
 // Lacks a pixel at each of these azimuths, and no other.
 ReducedFrame with_missing_pixels_at(const Plan& plan, const std::vector<std::size_t>& azimuths) {
   ReducedFrame frame = samples::make_frame(plan, 4);
-  const std::size_t radial = plan.axis.size();
+  const std::size_t radial = plan.radial().bins();
   for (auto* sums : {&frame.accumulators.missing_count, &frame.accumulators.missing_normalization}) {
     std::fill(sums->begin(), sums->end(), 0);
     for (const std::size_t azimuth : azimuths) (*sums)[azimuth * radial + azimuth % radial] = 16;
@@ -216,10 +214,8 @@ TEST(CakePlot, RefusesWhatItCannotDraw) {
 
 TEST(CakeGrid, CellsAreMeansOfTheirBinsAndEmptyOnesStayEmpty) {
   OutputHeader header;
-  header.axis = {0.5, 1.5, 2.5, 3.5};
-  header.edges = {0, 1, 2, 3, 4};
-  header.azimuth_axis = {-90, 90};
-  header.azimuth_edges = {-180, 0, 180};
+  header.axes = {{AxisKind::kRadial, "2theta", "deg", {0.5, 1.5, 2.5, 3.5}, {0, 1, 2, 3, 4}},
+                 {AxisKind::kAzimuth, "chi", "degrees", {-90, 90}, {-180, 0, 180}}};
   const double nothing = std::nan("");
   const std::vector<double> cake = {1, 3, nothing, nothing, 5, nothing, 7, 9};
   const StackGrid grid = make_cake_grid(header, cake, {0, 4}, 10, 2);
