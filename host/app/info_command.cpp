@@ -1,6 +1,6 @@
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/inputs.hpp>
-#include <annulus/geometry/describe.hpp>
+#include <annulus/geometry/geometry_json.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/outputs/describe.hpp>
 #include <annulus/outputs/reader.hpp>

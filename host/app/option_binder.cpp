@@ -1,6 +1,6 @@
 #include "option_binder.hpp"
 
-#include <annulus/core/text_file.hpp>
+#include <annulus/core/read_file.hpp>
 #include <annulus/engine/enum_names.hpp>
 
 #include <array>

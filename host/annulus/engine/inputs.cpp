@@ -1,5 +1,5 @@
 #include <annulus/core/error.hpp>
-#include <annulus/core/text_file.hpp>
+#include <annulus/core/read_file.hpp>
 #include <annulus/engine/inputs.hpp>
 #include <annulus/outputs/reader.hpp>
 

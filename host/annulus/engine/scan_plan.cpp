@@ -1,4 +1,4 @@
-#include <annulus/core/text_file.hpp>
+#include <annulus/core/read_file.hpp>
 #include <annulus/engine/file_geometry.hpp>
 #include <annulus/engine/inputs.hpp>
 #include <annulus/engine/reduction.hpp>

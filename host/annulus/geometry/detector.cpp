@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
+#include <annulus/core/text.hpp>
 #include <annulus/geometry/detector.hpp>
 #include <annulus/geometry/detector_catalogue.hpp>
-#include <annulus/geometry/in_quotes.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
-#include <annulus/core/text_file.hpp>
-#include <annulus/geometry/in_quotes.hpp>
+#include <annulus/core/read_file.hpp>
+#include <annulus/core/text.hpp>
 #include <annulus/geometry/poni.hpp>
-#include <annulus/geometry/poni_detector.hpp>
 #include <annulus/geometry/poni_text.hpp>
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-#include <annulus/geometry/in_quotes.hpp>
-#include <annulus/geometry/poni_detector.hpp>
+#include <annulus/core/text.hpp>
+#include <annulus/geometry/poni_text.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

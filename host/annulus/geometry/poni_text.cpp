@@ -1,4 +1,4 @@
-#include <annulus/geometry/in_quotes.hpp>
+#include <annulus/core/text.hpp>
 #include <annulus/geometry/poni_text.hpp>
 
 #include <fmt/format.h>

@@ -1,7 +1,9 @@
-// The lines of a PONI file as keys and values; what they mean is poni.cpp's.
+// The lines of a PONI file as keys and values, and the detector they describe; what else they mean is
+// poni.cpp's.
 #pragma once
 
 #include <annulus/core/error.hpp>
+#include <annulus/geometry/detector.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -36,6 +38,8 @@ class PoniText {
   std::string name_;
   std::unordered_map<std::string, PoniEntry> entries_;
 };
+
+Detector detector_from(const PoniText& poni);  // in poni_detector.cpp
 
 // A finite number that takes up the whole text.
 std::optional<double> number_from(std::string_view text);

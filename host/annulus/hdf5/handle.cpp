@@ -11,6 +11,12 @@ herr_t take_innermost(unsigned position, const H5E_error2_t* entry, void* text) 
 
 }  // namespace
 
+std::unique_lock<std::recursive_mutex> lock_hdf5() {
+  // Never destroyed: objects that close HDF5 handles may outlive other statics.
+  static auto* mutex = new std::recursive_mutex;
+  return std::unique_lock(*mutex);
+}
+
 Hdf5Session::Hdf5Session() : lock_(lock_hdf5()) {
   H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

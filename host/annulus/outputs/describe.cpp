@@ -1,7 +1,7 @@
+#include <annulus/core/text.hpp>
 #include <annulus/outputs/describe.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
-#include <annulus/outputs/utf8.hpp>
 
 #include <nlohmann/json.hpp>
 

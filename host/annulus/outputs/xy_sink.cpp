@@ -1,11 +1,11 @@
 // Patterns as text that every plotting program reads.
 
+#include <annulus/core/text.hpp>
 #include <annulus/outputs/check_frame.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/output_folder.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/text_file.hpp>
-#include <annulus/outputs/utf8.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #define XXH_INLINE_ALL
 #include <annulus/core/atomic_file.hpp>
-#include <annulus/core/mapped_file.hpp>
+#include <annulus/core/read_file.hpp>
 #include <annulus/plan/fixed_point.hpp>
 #include <annulus/plan/plan_file.hpp>
 

@@ -1,4 +1,4 @@
-#include <annulus/core/text_file.hpp>
+#include <annulus/core/read_file.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // Files that appear complete or not at all, and files mapped into memory.
 #include <annulus/core/atomic_file.hpp>
 #include <annulus/core/error.hpp>
-#include <annulus/core/mapped_file.hpp>
+#include <annulus/core/read_file.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

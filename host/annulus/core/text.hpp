@@ -1,10 +1,14 @@
-// Names of files are bytes; texts in outputs are UTF-8.
+// Text from outside, made fit for messages and for outputs: names of files are bytes, and files hold
+// anything.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 namespace annulus {
+
+// For messages: 'like this', short, on one line, bytes outside printable ASCII as \xNN.
+std::string in_quotes(std::string_view text);
 
 // The text with U+FFFD in place of every byte that is not part of valid UTF-8, and of zeros.
 std::string to_utf8(std::string_view bytes);

@@ -1,5 +1,5 @@
 #include <annulus/core/sha256.hpp>
-#include <annulus/geometry/describe.hpp>
+#include <annulus/geometry/geometry_json.hpp>
 
 #include <algorithm>
 

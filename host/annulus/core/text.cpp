@@ -1,4 +1,6 @@
-#include <annulus/outputs/utf8.hpp>
+#include <annulus/core/text.hpp>
+
+#include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +31,20 @@ std::size_t character_length(std::string_view text) {
 }
 
 }  // namespace
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t kLongest = 64;
+  std::string result = "'";
+  for (const char c : text.substr(0, kLongest)) {
+    if (c >= ' ' && c <= '~') {
+      result += c;
+    } else {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+  if (text.size() > kLongest) result += "...";
+  return result + "'";
+}
 
 std::string to_utf8(std::string_view bytes) {
   std::string text;

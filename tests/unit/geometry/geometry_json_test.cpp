@@ -1,4 +1,4 @@
-#include <annulus/geometry/describe.hpp>
+#include <annulus/geometry/geometry_json.hpp>
 #include <annulus/geometry/poni.hpp>
 
 #include <gtest/gtest.h>

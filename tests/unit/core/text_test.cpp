@@ -1,4 +1,4 @@
-#include <annulus/outputs/utf8.hpp>
+#include <annulus/core/text.hpp>
 
 #include <gtest/gtest.h>
 
