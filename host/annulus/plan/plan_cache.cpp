@@ -1,5 +1,5 @@
 #include <annulus/core/error.hpp>
-#include <annulus/plan/compile.hpp>
+#include <annulus/plan/build_steps.hpp>
 #include <annulus/plan/plan_cache.hpp>
 #include <annulus/plan/plan_file.hpp>
 #include <annulus/plan/plan_key.hpp>

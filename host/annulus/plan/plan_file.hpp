@@ -21,9 +21,9 @@ namespace annulus {
 void write_plan_file(const std::filesystem::path& path, const std::string& key, const Plan& plan);
 
 // Fills what build_plan computes into a plan that has its geometry, options and frames' properties already
-// (see begin_plan in compile.hpp). False if there is no such file. Throws kInput if it is damaged, of another
-// version, or for another key; the plan is then of no use. Every index is checked: whatever the file says, no
-// backend is led out of bounds.
+// (see begin_plan in build_steps.hpp). False if there is no such file. Throws kInput if it is damaged, of
+// another version, or for another key; the plan is then of no use. Every index is checked: whatever the file
+// says, no backend is led out of bounds.
 bool read_plan_file(const std::filesystem::path& path, const std::string& key, Plan& plan);
 
 }  // namespace annulus

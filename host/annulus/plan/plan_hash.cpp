@@ -1,4 +1,4 @@
-#include <annulus/plan/compile.hpp>
+#include <annulus/plan/build_steps.hpp>
 
 namespace annulus {
 

@@ -1,6 +1,6 @@
 // Plans that are kept on disk: the same plan comes back, and nothing else ever does.
 #include <annulus/core/error.hpp>
-#include <annulus/plan/compile.hpp>
+#include <annulus/plan/build_steps.hpp>
 #include <annulus/plan/plan_cache.hpp>
 #include <annulus/plan/plan_file.hpp>
 #include <annulus/plan/plan_key.hpp>

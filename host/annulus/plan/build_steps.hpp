@@ -1,4 +1,4 @@
-// From shares and correction maps to the integers of a plan. Used by build_plan only.
+// The steps of build_plan, from shares and correction maps to the integers of a plan. Used by this room only.
 #pragma once
 
 #include <annulus/core/large_vector.hpp>
