@@ -1,8 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/plan/build_steps.hpp>
-#include <annulus/plan/corrections.hpp>
-#include <annulus/plan/entry_bound.hpp>
 #include <annulus/plan/plan.hpp>
 #include <annulus/plan/splitting.hpp>
 #include <annulus/plan/validity.hpp>

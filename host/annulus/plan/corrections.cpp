@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/geometry/projection.hpp>
-#include <annulus/plan/corrections.hpp>
+#include <annulus/plan/build_steps.hpp>
 
 #include <fmt/format.h>
 

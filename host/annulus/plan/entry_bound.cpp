@@ -1,6 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
-#include <annulus/plan/entry_bound.hpp>
+#include <annulus/plan/build_steps.hpp>
 
 #include <fmt/format.h>
 
