@@ -1,4 +1,5 @@
 #include <annulus/backends/registry.hpp>
+#include <annulus/core/url.hpp>
 #include <annulus/engine/reduction.hpp>
 #include <annulus/engine/scan_plan.hpp>
 #include <annulus/outputs/matrix_file.hpp>
@@ -39,7 +40,7 @@ struct IntegrateCommand {
 // Named after the first input, in the working directory.
 fs::path default_output(const IntegrateConfig& config, const std::vector<std::string>& urls,
                         std::uint64_t expected_frames) {
-  fs::path stem = fs::path(urls.front().substr(0, urls.front().rfind("::"))).filename();
+  fs::path stem = fs::path(split_url(urls.front()).file).filename();
   while (stem.has_extension()) stem = stem.stem();
   if (config.format == OutputFormat::kNexus) return stem.string() + ".nxs";
   return stem.string() + (expected_frames == 1 ? ".xy" : "_xy");
@@ -54,7 +55,7 @@ void protect_inputs(const IntegrateConfig& config, const std::vector<std::string
   for (const std::string& source : {config.poni, config.mask, config.dark, config.flat})
     sources.push_back(source);
   for (const std::string& source : sources) {
-    if (!fs::equivalent(source.substr(0, source.rfind("::")), result, ignored)) continue;
+    if (!fs::equivalent(split_url(source).file, result, ignored)) continue;
     throw Error(ErrorKind::kOutput, result.string(), fmt::format("{} names an input of this run", option),
                 "choose another name");
   }

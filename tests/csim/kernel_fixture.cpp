@@ -11,7 +11,7 @@ Plan empty_plan(Shape shape, std::uint32_t bins, PixelType type) {
   Plan plan;
   plan.shape = shape;
   plan.pixel_type = type;
-  plan.axis.resize(bins);
+  plan.axes.emplace_back().centres.resize(bins);
   plan.options.error_model = kernels::kVariance ? ErrorModel::kPoisson : ErrorModel::kNone;
   plan.weight_bits = 23;
   plan.variance_bits = kernels::kVariance ? 31 : 0;

@@ -1,4 +1,5 @@
 #include <annulus/core/frame.hpp>
+#include <annulus/core/url.hpp>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ std::uint32_t one_count(const Frame& frame) {
 
 std::string describe(const FrameId& id) {
   const bool alone = !id.of_several && id.in_source == 0;
-  if (alone && id.source.find("::") == std::string::npos) return id.source;
+  if (alone && !split_url(id.source).dataset) return id.source;
   return fmt::format("{}, frame {}", id.source, id.in_source);
 }
 

@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/read_file.hpp>
+#include <annulus/core/url.hpp>
 #include <annulus/engine/inputs.hpp>
 #include <annulus/outputs/reader.hpp>
 
@@ -124,8 +125,7 @@ void expand_list(const std::string& path, int depth, std::vector<std::string>& u
 
 void expand(const std::string& argument, int depth, std::vector<std::string>& urls) {
   if (argument.starts_with('@')) return expand_list(argument.substr(1), depth, urls);
-  const std::size_t dataset = argument.rfind("::");
-  const std::string path = argument.substr(0, dataset);
+  const auto [path, dataset] = split_url(argument);
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return expand_directory(path, urls);
   // A file's own name comes first, whatever signs are in it.
@@ -137,7 +137,7 @@ void expand(const std::string& argument, int depth, std::vector<std::string>& ur
     std::vector<std::string> matches;
     if (expand_glob(path, matches)) {
       for (std::string& match : matches) {
-        urls.push_back(dataset == std::string::npos ? match : match + argument.substr(dataset));
+        urls.push_back(dataset ? join_url(match, *dataset) : match);
       }
       return;
     }

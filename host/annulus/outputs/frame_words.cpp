@@ -1,3 +1,4 @@
+#include <annulus/core/url.hpp>
 #include <annulus/outputs/frame_words.hpp>
 
 #include <fmt/format.h>
@@ -9,7 +10,7 @@ std::string frame_count(std::uint64_t frames) {
 }
 
 std::string frame_name(const FrameRecord& record) {
-  const bool several = record.frame_in_source > 0 || record.source.find("::") != std::string::npos;
+  const bool several = record.frame_in_source > 0 || split_url(record.source).dataset.has_value();
   return several ? fmt::format("{}, frame {}", record.source, record.frame_in_source) : record.source;
 }
 

@@ -1,6 +1,7 @@
 // Patterns as text that every plotting program reads.
 
 #include <annulus/core/text.hpp>
+#include <annulus/core/url.hpp>
 #include <annulus/outputs/check_frame.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/output_folder.hpp>
@@ -59,14 +60,14 @@ bool is_ours(const fs::path& path) {
 
 // "scan.h5::/entry/data" -> "scan", and whether a dataset follows the file.
 std::pair<std::string, bool> stem_of(const std::string& source) {
-  const std::size_t dataset = source.find("::");
-  std::string stem = fs::path(source.substr(0, dataset)).stem().string();
+  const Url url = split_url(source);
+  std::string stem = fs::path(url.file).stem().string();
   std::replace_if(
       stem.begin(), stem.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '_');
   if (stem.empty() || stem[0] == '.') stem = "frame" + stem;
   if (stem.size() > kLongestStem) stem = keep_tail(stem, kLongestStem);
   if (stem[0] == '.') stem[0] = '_';  // not hidden
-  return {stem, dataset != std::string::npos};
+  return {stem, url.dataset.has_value()};
 }
 
 class XySink : public Sink {

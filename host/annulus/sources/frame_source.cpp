@@ -1,5 +1,6 @@
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/buffer_pool.hpp>
+#include <annulus/core/url.hpp>
 #include <annulus/sources/cbf.hpp>
 #include <annulus/sources/checks.hpp>
 #include <annulus/sources/edf.hpp>
@@ -15,48 +16,32 @@
 #include <utility>
 
 namespace annulus {
-namespace {
-
-struct Url {
-  std::string path;
-  std::string dataset;       // with a leading slash, or empty
-  bool has_dataset = false;  // "::" was given
-};
-
-Url split_url(const std::string& url) {
-  const auto at = url.rfind("::");
-  if (at == std::string::npos) return {url, "", false};
-  Url parts{url.substr(0, at), url.substr(at + 2), true};
-  if (!parts.dataset.empty() && parts.dataset[0] != '/') parts.dataset = "/" + parts.dataset;
-  return parts;
-}
-
-}  // namespace
 
 std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptions& options) {
-  const Url parts = split_url(url);
-  auto file = std::make_unique<InputFile>(parts.path);
+  const auto [path, dataset] = split_url(url);
+  auto file = std::make_unique<InputFile>(path);
   const auto head = file->head();
   if (looks_like_hdf5(head)) {
     if (file->compression() != Compression::kNone) {
-      throw input_error(parts.path, "a packed HDF5 file cannot be read", "unpack it first");
+      throw input_error(path, "a packed HDF5 file cannot be read", "unpack it first");
     }
     file.reset();
-    return open_hdf5(parts.path, parts.dataset, options);
+    const bool relative = dataset && !dataset->empty() && dataset->front() != '/';
+    return open_hdf5(path, (relative ? "/" : "") + dataset.value_or(""), options);
   }
   if (options.follow) {
-    throw Error(ErrorKind::kUsage, parts.path, "only HDF5 files can be followed", "leave `follow` out");
+    throw Error(ErrorKind::kUsage, path, "only HDF5 files can be followed", "leave `follow` out");
   }
-  if (parts.has_dataset) {
-    throw input_error(parts.path, "is not an HDF5 file, so it has no datasets",
-                      fmt::format("give {} without \"::\"", parts.path));
+  if (dataset) {
+    throw input_error(path, "is not an HDF5 file, so it has no datasets",
+                      fmt::format("give {} without \"::\"", path));
   }
   if (looks_like_tiff(head)) return open_tiff(std::move(file));
   if (looks_like_npy(head)) return open_npy(std::move(file));
   if (looks_like_cbf(head)) return open_cbf(std::move(file), options);
   if (looks_like_edf(head)) return open_edf(std::move(file));
   if (options.raw_shape) return open_raw(std::move(file), options);
-  throw input_error(parts.path, "the format is not recognised",
+  throw input_error(path, "the format is not recognised",
                     "known are CBF, EDF, TIFF, NPY and HDF5; files without a header need `raw_shape`");
 }
 

@@ -90,7 +90,7 @@ DatasetPlace resolve(hid_t file, const std::string& file_path, std::string path,
     if (!linked) break;  // whoever opens it says so
     if (link.type != H5L_TYPE_SOFT && link.type != H5L_TYPE_EXTERNAL) continue;
     if (--links_left < 0)
-      throw input_error(file_path + "::" + path, "its links lead in a circle", "name the dataset itself");
+      throw input_error(join_url(file_path, path), "its links lead in a circle", "name the dataset itself");
     const std::string rest = end == std::string::npos ? "" : path.substr(end);
     const std::vector<char> value = link_value(file, step, link);
     if (link.type == H5L_TYPE_SOFT) {
@@ -101,7 +101,7 @@ DatasetPlace resolve(hid_t file, const std::string& file_path, std::string path,
     const DatasetPlace target = unpack_external(step, value);
     const auto found = find_linked_file(file_path, target.file);
     if (!found) {
-      throw input_error(file_path + "::" + step, fmt::format("it is in {}, which is missing", target.file),
+      throw input_error(join_url(file_path, step), fmt::format("it is in {}, which is missing", target.file),
                         "copy that file beside this one; `follow` waits for one that is still to come");
     }
     const Hdf5Handle next = open_hdf5_file(*found);

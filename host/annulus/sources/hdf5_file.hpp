@@ -2,6 +2,7 @@
 // Used with the HDF5 lock held.
 #pragma once
 
+#include <annulus/core/url.hpp>
 #include <annulus/sources/hdf5_error.hpp>
 
 #include <optional>
@@ -26,7 +27,7 @@ struct DatasetPlace {
   std::string file;
   std::string path;
 
-  std::string url() const { return file + "::" + path; }
+  std::string url() const { return join_url(file, path); }
   bool operator==(const DatasetPlace&) const = default;
 };
 

@@ -40,7 +40,7 @@ std::unique_ptr<const Hdf5Dataset> Hdf5Series::open(const std::string& path) con
     throw input_error(
         url,
         fmt::format("{} {}, but {} is {} {}", to_string(dataset->shape()), name_of(dataset->type()),
-                    path_ + "::" + first_dataset(), to_string(shape_), name_of(type_)),
+                    join_url(path_, first_dataset()), to_string(shape_), name_of(type_)),
         "name one dataset");
   }
   if (growing_ && !dataset->shows_what_is_written()) {
@@ -103,7 +103,7 @@ void Hdf5Series::reckon_missing(std::optional<std::uint64_t> promised) {
 
 std::vector<std::string> Hdf5Series::datasets() const {
   std::vector<std::string> urls;
-  for (const Part& part : parts_) urls.push_back(path_ + "::" + part.path);
+  for (const Part& part : parts_) urls.push_back(join_url(path_, part.path));
   return urls;
 }
 
@@ -152,7 +152,7 @@ bool Hdf5Series::can_open(std::uint64_t i) {
 
 FetchedFrame Hdf5Series::fetch(std::uint64_t i, std::string& source) {
   Part& part = part_of(i);
-  source = path_ + "::" + part.path;
+  source = join_url(path_, part.path);
   if (part.fault && part.complete) throw *part.fault;
   FetchedFrame fetched = use(part).fetch(i);
   // A writer that opens its file for every frame must not find it in use; one in SWMR mode does not mind.
