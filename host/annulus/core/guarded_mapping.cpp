@@ -25,6 +25,7 @@ struct Place {
 std::array<Place, 1024> places;
 std::mutex taking_places;
 struct sigaction other_handler;
+std::atomic<bool> allowed_to_map = true;
 
 // The missing page and all behind it become zeros. mmap is a plain system call, which a handler may make.
 bool fill_up(std::uintptr_t address, std::uintptr_t page_size) {
@@ -147,7 +148,12 @@ class Mapping {
 
 }  // namespace
 
+void allow_mapping(bool allowed) { allowed_to_map = allowed; }
+
+bool mapping_is_allowed() { return allowed_to_map; }
+
 std::optional<Bytes> map_guarded(int descriptor, std::uint64_t offset, std::uint64_t count) {
+  if (!mapping_is_allowed()) return std::nullopt;
   install_handler();
   struct stat before {};
   if (count == 0 || ::fstat(descriptor, &before) != 0) return std::nullopt;

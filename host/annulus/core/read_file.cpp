@@ -1,3 +1,5 @@
+#include <annulus/core/guarded_mapping.hpp>
+#include <annulus/core/large_vector.hpp>
 #include <annulus/core/read_file.hpp>
 
 #include <fcntl.h>
@@ -8,13 +10,28 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <memory>
+#include <span>
 #include <system_error>
+#include <utility>
 
 namespace annulus {
 namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{16} << 20;
+
+Bytes read_whole(int descriptor, std::size_t size, const std::function<Error(int code)>& failure) {
+  auto content = std::make_shared<LargeVector<std::byte>>(size);
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t count = ::pread(descriptor, content->data() + done, size - done, static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) throw failure(count < 0 ? errno : EIO);  // or it became shorter
+    done += static_cast<std::size_t>(count);
+  }
+  const std::span<const std::byte> view(*content);
+  return Bytes(std::move(content), view);
+}
 
 }  // namespace
 
@@ -57,6 +74,7 @@ std::optional<Bytes> map_file(const std::filesystem::path& path, ErrorKind kind)
   if (!S_ISREG(status.st_mode)) throw Error(kind, path.string(), "is not a plain file");
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return Bytes();
+  if (!mapping_is_allowed()) return read_whole(descriptor, size, failure);
   // Populated at once: a page fault for every few pages would take longer than all else.
   void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, descriptor, 0);
   if (address == MAP_FAILED) throw failure(errno);

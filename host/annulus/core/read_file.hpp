@@ -14,9 +14,10 @@ namespace annulus {
 // what is missing, unreadable, no ordinary file (a pipe or a device would never end) or far too large.
 std::string read_text_file(const std::filesystem::path& path, ErrorKind kind);
 
-// Mapped into memory, for files that are replaced but never changed in place: one that is truncated while it
-// is mapped ends the process with SIGBUS. None if there is no such file. Throws an error of the given kind if
-// it cannot be mapped.
+// Mapped into memory, or read where mapping is forbidden (guarded_mapping.hpp). For files that are replaced
+// but never changed in place: one that is truncated while it is mapped ends the process with SIGBUS, as
+// nobody asks whether such bytes are intact. None if there is no such file. Throws an error of the given kind
+// if it cannot be read.
 std::optional<Bytes> map_file(const std::filesystem::path& path, ErrorKind kind);
 
 }  // namespace annulus

@@ -7,7 +7,8 @@
 //
 // A file is written under another name and then renamed, and never changed afterwards. So what a reader has
 // mapped stays as it was, also when the file is replaced or removed, and two writers do not disturb each
-// other. Only a program that truncates the file in place would end a reader with SIGBUS.
+// other. Only a program that truncates the file in place would end a reader with SIGBUS,
+// unless mapping is forbidden (guarded_mapping.hpp).
 #pragma once
 
 #include <annulus/plan/plan.hpp>

@@ -1,6 +1,7 @@
 // Files that appear complete or not at all, and files mapped into memory.
 #include <annulus/core/atomic_file.hpp>
 #include <annulus/core/error.hpp>
+#include <annulus/core/guarded_mapping.hpp>
 #include <annulus/core/read_file.hpp>
 
 #include <gtest/gtest.h>
@@ -104,6 +105,18 @@ TEST(MappedFile, ShowsTheContentAlsoAfterTheFileIsReplacedOrRemoved) {
   fs::remove(path);
   ASSERT_TRUE(mapped);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(mapped->data()), mapped->size()), "before");
+}
+
+TEST(MappedFile, IsReadWhereMappingIsForbidden) {
+  const ScratchFolder folder;
+  const std::string content(1'000'000, 'x');
+  const fs::path path = folder.write("a", content);
+  allow_mapping(false);
+  const auto read = map_file(path, ErrorKind::kInput);
+  allow_mapping(true);
+  fs::resize_file(path, 0);  // would end the process if it were mapped
+  ASSERT_TRUE(read);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(read->data()), read->size()), content);
 }
 
 TEST(MappedFile, NoFileIsNoneAndWhatIsNoFileIsAnError) {

@@ -176,6 +176,28 @@ int faults_that_reach_the_wrong_one() {
   return wrong + calls_without_its_mask;
 }
 
+bool has_handler() {
+  struct sigaction now {};
+  ::sigaction(SIGBUS, nullptr, &now);
+  return (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL;
+}
+
+TEST(GuardedMappingDeathTest, NoHandlerIsInstalledWhereMappingIsForbidden) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        install(SIG_DFL, nullptr);
+        const TestFile file(kSize);
+        allow_mapping(false);
+        const bool mapped = map_guarded(file.descriptor(), 0, kSize).has_value();
+        const bool installed = has_handler();
+        allow_mapping(true);
+        const bool later = map_guarded(file.descriptor(), 0, kSize).has_value() && has_handler();
+        std::_Exit(!mapped && !installed && later ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST(GuardedMappingDeathTest, FaultsOfOthersReachTheHandlerThatWasThereBefore) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
