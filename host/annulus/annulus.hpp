@@ -7,7 +7,9 @@
 #include <annulus/core/frame.hpp>
 #include <annulus/engine/inputs.hpp>
 #include <annulus/engine/integrator.hpp>
-#include <annulus/engine/reduction.hpp>
+#include <annulus/engine/reduce.hpp>
+#include <annulus/engine/run.hpp>
+#include <annulus/engine/scan_plan.hpp>
 #include <annulus/geometry/detector.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/outputs/sink.hpp>
@@ -15,6 +17,9 @@
 #include <annulus/plan/pattern.hpp>
 #include <annulus/plan/plan.hpp>
 #include <annulus/plan/plan_cache.hpp>
+#include <annulus/sources/file_stream.hpp>
 #include <annulus/sources/frame_source.hpp>
+#include <annulus/sources/frame_stream.hpp>
+#include <annulus/sources/memory_stream.hpp>
 #include <annulus/sources/writers.hpp>
 #include <annulus/version.hpp>

@@ -39,7 +39,7 @@ int bench(const BenchCommand& command) {
     output.emplace(command.output);
   }
   BenchMonitor monitor;
-  monitor.stop_requested = &catch_interrupts();
+  monitor.stop = catch_interrupts();
   monitor.begin = [&](const std::string& name, std::size_t candidates) {
     if (command.json || command.quiet) return;
     fmt::print(stderr, "measuring {}: {} candidates, {} rounds\n", name, candidates, command.options.rounds);

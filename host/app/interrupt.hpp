@@ -1,11 +1,11 @@
 // Ctrl-C and SIGTERM end a scan in order: what is reduced is written, then the program leaves.
 #pragma once
 
-#include <atomic>
+#include <stop_token>
 
 namespace annulus::app {
 
-// Installs the handlers; the flag is set by the first signal, a second one ends the program at once.
-const std::atomic<bool>& catch_interrupts();
+// Installs the handlers. The first signal requests a stop, a second one ends the program at once.
+std::stop_token catch_interrupts();
 
 }  // namespace annulus::app

@@ -1,4 +1,3 @@
-#include <annulus/engine/frame_reader.hpp>
 #include <annulus/engine/scan_plan.hpp>
 
 #include <fmt/format.h>
@@ -40,14 +39,15 @@ fs::path platform_folder() {
 
 CycleReport count_cycles(const ModelReportCommand& command, const ScanPlan& scan) {
   CycleCounter counter(scan.plan);
-  FrameReader reader(scan.urls, {scan.open, 1, 2});
   Progress progress("counting", command.json);
-  for (std::uint64_t done = 0; done < command.frames; ++done) {
-    const auto item = reader.next();
+  for (std::uint64_t done = 0; done < command.frames;) {
+    const auto item = scan.stream->next({});
     if (!item) break;
-    if (item->fault) throw *item->fault;
-    counter.add(item->frame);
-    progress.update(done + 1, 0, std::min(command.frames, reader.frames_expected()));
+    if (const auto* const bad = std::get_if<BadFrame>(&*item)) throw bad->error;
+    const auto* const frame = std::get_if<Frame>(&*item);
+    if (frame == nullptr) continue;
+    counter.add(*frame);
+    progress.update(++done, 0, std::min(command.frames, scan.stream->expected()));
   }
   progress.finish();
   return counter.report();

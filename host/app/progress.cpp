@@ -36,8 +36,10 @@ void Progress::update(std::uint64_t done, std::uint64_t bad, std::uint64_t expec
       expected > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(expected)) : 0;
   const double left = rate > 0 && expected > done ? static_cast<double>(expected - done) / rate : 0;
   const std::string faults = bad > 0 ? fmt::format(", {} bad", bad) : "";
-  const std::string numbers = fmt::format("{} of {} frames{}, {:.1f} frames/s, {} left", done, expected,
-                                          faults, rate, duration_text(left));
+  // Nobody knows how many frames a folder will have.
+  const std::string numbers = expected == 0 ? fmt::format("{} frames{}, {:.1f} frames/s", done, faults, rate)
+                                            : fmt::format("{} of {} frames{}, {:.1f} frames/s, {} left", done,
+                                                          expected, faults, rate, duration_text(left));
   if (terminal_) {
     const int filled = static_cast<int>(share * kBarWidth);
     fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {}\033[K", what_, "", filled, "", kBarWidth - filled, numbers);

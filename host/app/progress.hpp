@@ -12,6 +12,7 @@ class Progress {
   // what: the verb before the numbers, for example "integrating". quiet: nothing is printed.
   Progress(std::string what, bool quiet);
 
+  // expected: 0 if nobody knows.
   void update(std::uint64_t done, std::uint64_t bad, std::uint64_t expected);
 
   // Ends the bar's line, so that what follows starts on a new one.

@@ -1,9 +1,10 @@
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/parallel.hpp>
-#include <annulus/engine/frame_reader.hpp>
+#include <annulus/engine/config.hpp>
 #include <annulus/engine/inputs.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/verify_output.hpp>
+#include <annulus/sources/file_stream.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -36,21 +37,19 @@ struct VerifyResult {
 
 // Reads and decodes every frame to its last byte, with the checksum where there is one.
 void verify_frames(const std::vector<std::string>& urls, const VerifyCommand& command, VerifyResult& result) {
-  FrameReader::Settings settings;
+  FileStreamSettings settings;
   settings.open = open_options(command.config);
   settings.open.verify_checksum = true;
   settings.threads = resolve_threads(0);
-  settings.ahead = 2 * settings.threads;
-  settings.prepare = [](Frame frame) {
-    decode_frame(frame);
-    return frame;
-  };
-  FrameReader reader(urls, settings);
+  settings.check_frame = [](const Frame& frame) { decode_frame(frame); };
+  FileStream stream(urls, settings);
+  stream.read_ahead(2 * settings.threads);
   Progress progress("verifying", command.quiet || command.json);
-  while (const auto item = reader.next()) {
+  while (const auto item = stream.next({})) {
+    if (std::holds_alternative<Pause>(*item)) continue;
     ++result.frames;
-    if (item->fault) result.add_fault(item->fault->what());
-    progress.update(result.frames, result.faults.size(), reader.frames_expected());
+    if (const auto* const bad = std::get_if<BadFrame>(&*item)) result.add_fault(bad->error.what());
+    progress.update(result.frames, result.faults.size(), stream.expected());
   }
   progress.finish();
 }

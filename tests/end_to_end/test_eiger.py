@@ -207,12 +207,21 @@ def test_a_damaged_chunk_is_named_with_frame_and_block(integrate, copy, change, 
     damage_chunk(copy / "scan_data_000002.h5", 1, change)
     done = integrate(copy / "scan_master.h5", "-o", copy / "a.nxs")
     assert done.returncode == INPUT, done.stderr
-    for word in ["scan_master.h5, frame 4", *words]:
+    for word in ["scan_data_000002.h5::/entry/data/data, frame 1", *words]:
         assert word in done.stderr
     assert stored(copy / "a.nxs") == 4
     done = integrate(copy / "scan_master.h5", "-o", copy / "b.nxs", "--keep-going")
     assert done.returncode == SOME_BAD, done.stderr
     assert list(patterns(copy / "b.nxs")["frames/status"]) == [0, 0, 0, 0, 1, 0, 0]
+
+
+def test_every_frame_is_stored_with_the_file_that_holds_it(integrate, copy):
+    assert integrate(copy / "scan_master.h5", "-o", copy / "a.nxs").returncode == 0
+    with h5py.File(copy / "a.nxs") as file:
+        sources = [name.decode() for name in file["entry/frames/source"]]
+        places = list(file["entry/frames/frame_in_source"])
+    assert sources == [f"{copy}/scan_data_{i // 3 + 1:06d}.h5::/entry/data/data" for i in range(7)]
+    assert places == [i % 3 for i in range(7)]
 
 
 def test_a_missing_data_file_is_named(integrate, copy):
@@ -231,7 +240,7 @@ def test_a_bad_frame_ends_a_scan_that_is_followed_at_once(integrate, copy):
     damage_chunk(copy / "scan_data_000002.h5", 1, lambda chunk: chunk[:12] + b"\x7f\xff\xff\xff" + chunk[16:])
     start = time.monotonic()
     done = integrate("--follow", "--follow-timeout", 120, "-o", copy / "a.nxs", copy / "scan_master.h5")
-    assert done.returncode == INPUT and "frame 4" in done.stderr, done.stderr
+    assert done.returncode == INPUT and "scan_data_000002.h5::/entry/data/data, frame 1" in done.stderr, done.stderr
     assert time.monotonic() - start < 60
     assert stored(copy / "a.nxs") == 4
 

@@ -35,6 +35,14 @@ class Bytes {
     return {owner_, view_.subspan(offset, count), intact_};
   }
 
+  // The same bytes; `companion` lives as long as they do, and is let go after them.
+  Bytes together_with(std::shared_ptr<const void> companion) const {
+    using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+    const void* const owner = owner_.get();  // which intact_ asks
+    return {std::shared_ptr<const void>(std::make_shared<const Both>(std::move(companion), owner_), owner),
+            view_, intact_};
+  }
+
   // False if somebody changed the file they are mapped from (guarded_mapping.hpp): what was made of them is
   // void.
   bool intact() const { return intact_ == nullptr || intact_(owner_.get()); }

@@ -2,8 +2,9 @@
 // file share.
 #pragma once
 
-#include <annulus/engine/reduction.hpp>
+#include <annulus/backends/common/backend.hpp>
 #include <annulus/plan/options.hpp>
+#include <annulus/sources/frame_source.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -81,7 +82,8 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"flat", "Input", "Image to divide by"}, config.flat);
   visit(OptionInfo{"no_file_mask", "Input", "Do not leave out the pixels that the frames' own file marks"},
         config.no_file_mask);
-  visit(OptionInfo{"follow", "Input", "Wait for frames of HDF5 files that are still being written"},
+  visit(OptionInfo{"follow", "Input",
+                   "Wait for frames of HDF5 files that are still being written, or for files of a folder"},
         config.follow);
   visit(OptionInfo{"follow_timeout", "Input",
                    "Seconds without a new frame that end a series before its promised length"},

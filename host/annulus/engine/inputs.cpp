@@ -3,12 +3,12 @@
 #include <annulus/core/url.hpp>
 #include <annulus/engine/inputs.hpp>
 #include <annulus/outputs/reader.hpp>
+#include <annulus/sources/image_names.hpp>
 
 #include <fmt/format.h>
 #include <glob.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <filesystem>
 #include <set>
@@ -21,21 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxListDepth = 8;
-
-std::string lower_extension(const fs::path& path) {
-  std::string extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
-}
-
-// Only for directories, where opening everything would be wrong as often as right.
-bool is_image_name(fs::path path) {
-  static constexpr std::array kExtensions = {".cbf", ".edf", ".tif", ".tiff", ".npy", ".h5", ".hdf5", ".raw"};
-  std::string extension = lower_extension(path);
-  if (extension == ".gz" || extension == ".bz2") extension = lower_extension(path.replace_extension());
-  return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
-}
 
 // Data files of an Eiger master in the same folder, which leads to them: <prefix>_data_000001.h5. Their
 // frames would count twice.
@@ -60,13 +45,10 @@ void expand_directory(const std::string& directory, std::vector<std::string>& ur
   std::vector<std::string> files;
   try {
     for (const auto& entry : fs::directory_iterator(directory)) {
-      const bool hidden = entry.path().filename().string().starts_with('.');
       std::error_code ignored;
-      if (hidden || entry.is_directory(ignored) || !is_image_name(entry.path())) continue;
+      if (entry.is_directory(ignored) || !is_image_name(entry.path())) continue;
       // A link to nowhere stays in: reading it says so. Our own results among the frames do not.
-      const std::string extension = lower_extension(entry.path());
-      const bool may_be_result = extension == ".h5" || extension == ".hdf5";
-      if (may_be_result && is_annulus_output(entry.path())) continue;
+      if (is_hdf5_name(entry.path()) && is_annulus_output(entry.path())) continue;
       files.push_back(entry.path().string());
     }
   } catch (const fs::filesystem_error& error) {
@@ -149,29 +131,31 @@ void expand(const std::string& argument, int depth, std::vector<std::string>& ur
 
 }  // namespace
 
-bool natural_less(const std::string& a, const std::string& b) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (is_digit(a[i]) && is_digit(b[j])) {
-      while (i < a.size() && a[i] == '0') ++i;
-      while (j < b.size() && b[j] == '0') ++j;
-      std::size_t i_end = i, j_end = j;
-      while (i_end < a.size() && is_digit(a[i_end])) ++i_end;
-      while (j_end < b.size() && is_digit(b[j_end])) ++j_end;
-      if (i_end - i != j_end - j) return i_end - i < j_end - j;
-      const int order = a.compare(i, i_end - i, b, j, j_end - j);
-      if (order != 0) return order < 0;
-      i = i_end;
-      j = j_end;
-    } else {
-      if (a[i] != b[j]) return a[i] < b[j];
-      ++i;
-      ++j;
+std::optional<std::string> folder_to_follow(const std::vector<std::string>& arguments) {
+  std::optional<std::string> folder;
+  bool any_hdf5 = false, any_other = false;
+  for (const std::string& argument : arguments) {
+    std::error_code ignored;
+    if (!fs::is_directory(argument, ignored)) continue;
+    folder = argument;
+    for (fs::directory_iterator entry(argument, ignored), end; !ignored && entry != end;
+         entry.increment(ignored)) {
+      if (!is_image_name(entry->path())) continue;
+      if (!is_hdf5_name(entry->path())) any_other = true;
+      if (is_hdf5_name(entry->path()) && !is_annulus_output(entry->path())) any_hdf5 = true;
     }
   }
-  if (i < a.size() || j < b.size()) return j < b.size();
-  return a < b;  // equal but for leading zeros
+  if (!folder || (any_hdf5 && !any_other)) return std::nullopt;  // files that grow, one by one
+  if (any_hdf5) {
+    throw Error(ErrorKind::kUsage, *folder,
+                "it holds HDF5 files and other images, which are not followed together",
+                "name the HDF5 files themselves, or keep the others in a folder of their own");
+  }
+  if (arguments.size() > 1) {
+    throw Error(ErrorKind::kUsage, *folder, "a folder of images is followed alone",
+                "name that folder only, or leave `follow` out");
+  }
+  return folder;
 }
 
 std::vector<std::string> expand_inputs(const std::vector<std::string>& arguments) {

@@ -1,6 +1,7 @@
 // What a user names on the command line, as a list of files in scan order.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@ namespace annulus {
 // that yields nothing, and for a file that does not exist.
 std::vector<std::string> expand_inputs(const std::vector<std::string>& arguments);
 
-// Order of file names that a person expects: digits compare as numbers.
-bool natural_less(const std::string& a, const std::string& b);
+// What `follow` makes of the same arguments: the folder of images that may grow, if there is one. None for
+// HDF5 files, which are followed one by one, and folders of them. Throws kUsage where a folder cannot be
+// followed together with the rest.
+std::optional<std::string> folder_to_follow(const std::vector<std::string>& arguments);
 
 }  // namespace annulus

@@ -1,14 +1,17 @@
 #include <annulus/core/read_file.hpp>
+#include <annulus/engine/file_defaults.hpp>
 #include <annulus/engine/file_geometry.hpp>
 #include <annulus/engine/inputs.hpp>
-#include <annulus/engine/reduction.hpp>
 #include <annulus/engine/scan_plan.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/plan/plan_cache.hpp>
+#include <annulus/sources/file_stream.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace annulus {
@@ -27,44 +30,62 @@ PixelMaps read_maps(const IntegrateConfig& config, OpenOptions open) {
   return maps;
 }
 
+// What a configuration says by itself: quick to refuse, before frames are waited for.
+struct Given {
+  std::string poni_text;
+  std::optional<Geometry> geometry;
+  PixelMaps maps;
+};
+
+Given read_given(const IntegrateConfig& config) {
+  Given given;
+  if (!config.poni.empty()) {
+    given.poni_text = read_text_file(config.poni, ErrorKind::kGeometry);
+    given.geometry = parse_poni(given.poni_text, config.poni);
+  }
+  given.maps = read_maps(config, open_options(config));
+  return given;
+}
+
 // The PONI file wins; without one the frames' file is asked. The wavelength of a master file serves a PONI
 // file that has none.
-Geometry find_geometry(const IntegrateConfig& config, const ProbedSource& first, ScanPlan& scan) {
-  const SourceInfo& info = first.source->info();
-  if (config.poni.empty()) {
-    const Geometry geometry = geometry_of_file(info, first.url);
+Geometry find_geometry(const Given& given, const ScanInfo& first, ScanPlan& scan, FileDefaults& defaults) {
+  const SourceInfo& info = first.frames;
+  if (!given.geometry) {
+    const Geometry geometry = geometry_of_file(info, first.name);
     scan.poni_text = format_poni(geometry);
-    scan.defaults.geometry = geometry;
+    defaults.geometry = geometry;
     scan.from_file.emplace_back("geometry",
-                                fmt::format("{}: {}", first.url, describe_file_geometry(geometry)));
+                                fmt::format("{}: {}", first.name, describe_file_geometry(geometry)));
     return geometry;
   }
-  scan.poni_text = read_text_file(config.poni, ErrorKind::kGeometry);
-  Geometry geometry = parse_poni(scan.poni_text, config.poni);
+  scan.poni_text = given.poni_text;
+  Geometry geometry = *given.geometry;
   if (!geometry.wavelength && info.wavelength && info.place) {
-    geometry.wavelength = scan.defaults.wavelength = info.wavelength;
-    scan.from_file.emplace_back("wavelength", fmt::format("{}: {:g} m", first.url, *info.wavelength));
+    geometry.wavelength = defaults.wavelength = info.wavelength;
+    scan.from_file.emplace_back("wavelength", fmt::format("{}: {:g} m", first.name, *info.wavelength));
   }
   return geometry;
 }
 
 // Excludes what the frames' file excludes, too.
-void add_file_mask(const ProbedSource& first, PixelMaps& maps, ScanPlan& scan) {
-  scan.defaults.masked = true;
-  scan.defaults.mask = first.source->pixel_mask();
-  const std::optional<Mask>& mask = scan.defaults.mask;
+void add_file_mask(FrameStream& stream, const ScanInfo& first, PixelMaps& maps, ScanPlan& scan,
+                   FileDefaults& defaults) {
+  defaults.masked = true;
+  defaults.mask = stream.pixel_mask();
+  const std::optional<Mask>& mask = defaults.mask;
   if (!mask) return;
-  if (mask->shape != first.source->info().shape) {
-    throw Error(ErrorKind::kInput, first.url,
+  if (mask->shape != first.frames.shape) {
+    throw Error(ErrorKind::kInput, first.name,
                 fmt::format("its pixel mask has {}, its frames have {}", to_string(mask->shape),
-                            to_string(first.source->info().shape)),
+                            to_string(first.frames.shape)),
                 "`no_file_mask` leaves that mask out");
   }
   const auto excluded = std::ranges::count(mask->pixels, std::uint8_t{1});
-  scan.from_file.emplace_back("mask", fmt::format("{}: {} pixels", first.url, excluded));
+  scan.from_file.emplace_back("mask", fmt::format("{}: {} pixels", first.name, excluded));
   if (!maps.mask) {
     maps.mask = *mask;
-    maps.mask_name = first.url;
+    maps.mask_name = first.name;
     return;
   }
   if (maps.mask->shape != mask->shape) return;  // the plan refuses it by its name
@@ -72,40 +93,88 @@ void add_file_mask(const ProbedSource& first, PixelMaps& maps, ScanPlan& scan) {
 }
 
 // A master file states how many frames its series has.
-std::string note_of_missing(const ProbedSource& first, const OpenOptions& open) {
-  const SourceInfo& info = first.source->info();
-  if (open.follow || info.frames >= info.promised.value_or(0)) return {};
-  return fmt::format("{}: {} of {} frames are there; `follow` waits for the others", first.url, info.frames,
+std::string note_of_missing(const ScanInfo& first, const IntegrateConfig& config) {
+  const SourceInfo& info = first.frames;
+  if (config.follow || info.frames >= info.promised.value_or(0)) return {};
+  return fmt::format("{}: {} of {} frames are there; `follow` waits for the others", first.name, info.frames,
                      *info.promised);
+}
+
+void add_plan(const IntegrateConfig& config, Given given, FrameStream& stream, const std::stop_token& stop,
+              ScanPlan& scan, FileDefaults& defaults) {
+  const ScanInfo& first = stream.info(stop);
+  defaults.url = first.name;
+  if (std::string note = note_of_missing(first, config); !note.empty()) scan.notes.push_back(std::move(note));
+  const Geometry geometry = find_geometry(given, first, scan, defaults);
+  IntegrationOptions options = config.integration;
+  options.solid_angle = !config.no_solid_angle;
+  if (!config.no_file_mask) add_file_mask(stream, first, given.maps, scan, defaults);
+  const FrameProperties frames = properties_of(first);
+  if (config.plan_cache.empty()) {
+    scan.plan =
+        std::make_shared<const Plan>(build_plan(geometry, options, given.maps, frames, config.threads));
+    return;
+  }
+  CachedPlan cached = cached_plan(config.plan_cache, geometry, options, given.maps, frames, config.threads);
+  scan.plan = std::make_shared<const Plan>(std::move(cached.plan));
+  scan.plan_loaded = cached.loaded;
+  if (!cached.note.empty()) scan.notes.push_back(std::move(cached.note));
+}
+
+// `defaults` are filled when the plan is made, before the first file is checked.
+void open_inputs(const IntegrateConfig& config, const std::shared_ptr<const FileDefaults>& defaults,
+                 ScanPlan& scan) {
+  FileStreamSettings settings;
+  settings.open = open_options(config);
+  settings.open.map_payloads = true;  // backends look whether payloads are intact
+  settings.threads = config.readers;
+  settings.memory = config.memory << 20;
+  settings.check_file = [defaults](const FrameSource& source, const std::string& url) {
+    check_agreement(*defaults, source, url);
+  };
+  const auto folder = config.follow ? folder_to_follow(config.inputs) : std::nullopt;
+  if (!folder) {
+    scan.urls = expand_inputs(config.inputs);
+    scan.stream = std::make_unique<FileStream>(scan.urls, std::move(settings));
+    return;
+  }
+  scan.urls = {*folder};
+  settings.open.follow.reset();  // each file is complete when it counts
+  FolderSettings watched;
+  watched.open = settings.open;
+  watched.timeout = config.follow_timeout;
+  scan.stream = std::make_unique<FileStream>(std::make_unique<FolderWatch>(*folder, std::move(watched)),
+                                             std::move(settings));
 }
 
 }  // namespace
 
-ScanPlan make_scan_plan(const IntegrateConfig& config, const std::atomic<bool>* stop_requested) {
+FrameProperties properties_of(const ScanInfo& info) {
+  return {info.name, info.frames.shape, info.frames.type, info.frames.max_count};
+}
+
+FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open) {
+  FileStreamSettings settings;
+  settings.open = open;
+  return properties_of(FileStream(urls, std::move(settings)).info({}));
+}
+
+ScanPlan make_scan_plan(const IntegrateConfig& config, std::stop_token stop) {
   check(config);
   ScanPlan scan;
-  scan.urls = expand_inputs(config.inputs);
-  scan.open = open_options(config);
-  // What is quick to refuse comes before what may have to be waited for.
-  if (!config.poni.empty()) read_poni(config.poni);
-  PixelMaps maps = read_maps(config, scan.open);
-  const ProbedSource first = probe_source(scan.urls, scan.open, stop_requested);
-  const FrameProperties frames = properties_of(first);
-  scan.defaults.url = first.url;
-  if (std::string note = note_of_missing(first, scan.open); !note.empty())
-    scan.notes.push_back(std::move(note));
-  const Geometry geometry = find_geometry(config, first, scan);
-  IntegrationOptions options = config.integration;
-  options.solid_angle = !config.no_solid_angle;
-  if (!config.no_file_mask) add_file_mask(first, maps, scan);
-  if (config.plan_cache.empty()) {
-    scan.plan = std::make_shared<const Plan>(build_plan(geometry, options, maps, frames, config.threads));
-    return scan;
-  }
-  CachedPlan cached = cached_plan(config.plan_cache, geometry, options, maps, frames, config.threads);
-  scan.plan = std::make_shared<const Plan>(std::move(cached.plan));
-  scan.plan_loaded = cached.loaded;
-  if (!cached.note.empty()) scan.notes.push_back(std::move(cached.note));
+  const auto defaults = std::make_shared<FileDefaults>();
+  open_inputs(config, defaults, scan);
+  add_plan(config, read_given(config), *scan.stream, stop, scan, *defaults);
+  return scan;
+}
+
+ScanPlan make_scan_plan(const IntegrateConfig& config, FrameStream& stream, std::stop_token stop) {
+  IntegrateConfig named = config;
+  named.inputs = {stream.info(stop).name};
+  check(named);
+  ScanPlan scan;
+  FileDefaults defaults;
+  add_plan(config, read_given(config), stream, stop, scan, defaults);
   return scan;
 }
 

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <annulus/engine/config.hpp>
-#include <annulus/engine/file_defaults.hpp>
 #include <annulus/plan/plan.hpp>
+#include <annulus/sources/frame_stream.hpp>
 
-#include <atomic>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,21 +15,30 @@
 namespace annulus {
 
 struct ScanPlan {
-  std::vector<std::string> urls;
-  OpenOptions open;
-  std::string poni_text;  // of the PONI file, or made from what the frames' file states
+  std::vector<std::string> urls;        // the files, or the folder that is followed
+  std::unique_ptr<FrameStream> stream;  // of the configuration's inputs
+  std::string poni_text;                // of the PONI file, or made from what the frames' file states
   std::shared_ptr<const Plan> plan;
   bool plan_loaded = false;        // from the folder of plans, not built
   std::vector<std::string> notes;  // for the user: about that folder, and frames that are missing
-
-  FileDefaults defaults;  // for ReductionSettings
 
   // What the frames' own file decided: "geometry", "wavelength" and "mask", with a text for the user.
   std::vector<std::pair<std::string, std::string>> from_file;
 };
 
-// Throws kUsage for a configuration that makes no sense, and what reading its files and build_plan throw.
-// Once *stop_requested is true no file that is still to come is waited for.
-ScanPlan make_scan_plan(const IntegrateConfig& config, const std::atomic<bool>* stop_requested = nullptr);
+// Opens the configuration's inputs and makes the plan for them. All files have to agree with the first in
+// what is taken from it. Throws kUsage for a configuration that makes no sense, and what reading its files
+// and build_plan throw. Once a stop is requested no file that is still to come is waited for.
+ScanPlan make_scan_plan(const IntegrateConfig& config, std::stop_token stop = {});
+
+// The same for frames that come from elsewhere: `stream` and `urls` of the result are empty, and the
+// configuration's inputs mean nothing.
+ScanPlan make_scan_plan(const IntegrateConfig& config, FrameStream& stream, std::stop_token stop = {});
+
+// What a plan has to know of the frames.
+FrameProperties properties_of(const ScanInfo& info);
+
+// The same of the first file that can be read. Throws kInput with the first file's error if there is none.
+FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open);
 
 }  // namespace annulus

@@ -58,10 +58,15 @@ bool is_ours(const fs::path& path) {
   return head == kFirstWords;
 }
 
-// "scan.h5::/entry/data" -> "scan", and whether a dataset follows the file.
+// "scan.h5::/entry/data" -> "scan", and whether a dataset follows the file. Of the numbered datasets of one
+// file each has its own: "scan.h5::/entry/data/data_000002" -> "scan_data_000002".
 std::pair<std::string, bool> stem_of(const std::string& source) {
   const Url url = split_url(source);
   std::string stem = fs::path(url.file).stem().string();
+  if (url.dataset) {
+    const std::string name = fs::path(*url.dataset).filename().string();
+    if (!name.empty() && name.back() >= '0' && name.back() <= '9') stem += "_" + name;
+  }
   std::replace_if(
       stem.begin(), stem.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '_');
   if (stem.empty() || stem[0] == '.') stem = "frame" + stem;

@@ -111,6 +111,8 @@ class EdfSource : public FrameSource {
     return make_frame(info_, file_->path(), i, std::move(payload));
   }
 
+  bool is_whole() const override { return offsets_.back() + frame_bytes() <= file_->size(); }
+
  private:
   std::uint64_t frame_bytes() const { return layout_.shape.size() * size_of(layout_.type); }
 

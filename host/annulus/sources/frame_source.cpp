@@ -30,7 +30,8 @@ std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptio
     return open_hdf5(path, (relative ? "/" : "") + dataset.value_or(""), options);
   }
   if (options.follow) {
-    throw Error(ErrorKind::kUsage, path, "only HDF5 files can be followed", "leave `follow` out");
+    throw Error(ErrorKind::kUsage, path, "only HDF5 files, and folders of images, can be followed",
+                "leave `follow` out, or name the folder");
   }
   if (dataset) {
     throw input_error(path, "is not an HDF5 file, so it has no datasets",

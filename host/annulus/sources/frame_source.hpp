@@ -83,6 +83,16 @@ class FrameSource {
   // little endian). May be called from several threads at once. Frame::index is left 0. Throws kInput.
   virtual Frame read(std::uint64_t i) const = 0;
 
+  // Where frame i is, if that is not simply in this file: in the dataset, and the file, that really hold it.
+  virtual std::optional<FrameId> locate(std::uint64_t i) const {
+    static_cast<void>(i);
+    return std::nullopt;
+  }
+
+  // Whether all bytes that the file's headers announce are in it. False of one that is still being written,
+  // as far as the format tells.
+  virtual bool is_whole() const { return true; }
+
   // Pixels that the file itself excludes. Throws kInput where they cannot be read.
   virtual std::optional<Mask> pixel_mask() const { return std::nullopt; }
 

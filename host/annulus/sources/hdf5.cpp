@@ -58,12 +58,17 @@ class Hdf5Source : public FrameSource {
       throw input_error(
           path_, fmt::format("frame {} was asked for; the file has {}, counted from 0", i, frames_.load()));
     }
-    std::string source;
-    FetchedFrame fetched = fetch(i, source);
-    Frame frame = make_frame(info_, source, fetched.frame, {});
+    FrameId place;
+    FetchedFrame fetched = fetch(i, place);
+    Frame frame = make_frame(info_, place.source, fetched.frame, {});
     frame.codec = fetched.codec;
     frame.payload = std::move(fetched).finish();
     return frame;
+  }
+
+  std::optional<FrameId> locate(std::uint64_t i) const override {
+    const Hdf5Session session;
+    return series_->locate(i);
   }
 
   std::optional<Mask> pixel_mask() const override {
@@ -105,14 +110,18 @@ class Hdf5Source : public FrameSource {
 
  private:
   // The lock is held only while HDF5 is called. Who writes the file may have it for a moment.
-  FetchedFrame fetch(std::uint64_t i, std::string& source) const {
+  FetchedFrame fetch(std::uint64_t i, FrameId& place) const {
     constexpr std::chrono::milliseconds kMoment(20);
     const auto start = Clock::now();
     while (true) {
       {
         const Hdf5Session session;
         const bool patient = follow_ && seconds_since(start) < *follow_;
-        if (!patient || series_->can_open(i)) return series_->fetch(i, source);
+        if (!patient || series_->can_open(i)) {
+          FetchedFrame fetched = series_->fetch(i);
+          place = series_->locate(i);
+          return fetched;
+        }
       }
       std::this_thread::sleep_for(kMoment);
     }

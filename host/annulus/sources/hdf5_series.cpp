@@ -69,6 +69,7 @@ void Hdf5Series::add_complete(const std::string& path) {
   try {
     const auto dataset = open(path);
     part.extent = part.frames = dataset->frames();
+    part.url = dataset->place().url();
     describe(*dataset);
   } catch (const Error& error) {
     part.frames = 1;
@@ -150,9 +151,13 @@ bool Hdf5Series::can_open(std::uint64_t i) {
   }
 }
 
-FetchedFrame Hdf5Series::fetch(std::uint64_t i, std::string& source) {
+FrameId Hdf5Series::locate(std::uint64_t i) {
+  const Part& part = part_of(i);
+  return {0, part.url.empty() ? join_url(path_, part.path) : part.url, i, true};
+}
+
+FetchedFrame Hdf5Series::fetch(std::uint64_t i) {
   Part& part = part_of(i);
-  source = join_url(path_, part.path);
   if (part.fault && part.complete) throw *part.fault;
   FetchedFrame fetched = use(part).fetch(i);
   // A writer that opens its file for every frame must not find it in use; one in SWMR mode does not mind.
@@ -217,6 +222,7 @@ bool Hdf5Series::examine(Part& part) {
   try {
     const auto dataset = open(part.path);
     describe(*dataset);
+    part.url = dataset->place().url();
     part.fault.reset();
     part.extent = dataset->frames();
     while (part.frames < part.extent && dataset->is_written(part.frames)) ++part.frames;

@@ -36,8 +36,12 @@ class Hdf5Series {
   // What is kept of chunks that hold several frames.
   std::uint64_t held_bytes() const { return held_bytes_; }
 
-  // Frame i of all. The name of its dataset goes to `source`, its number in there is fetched.frame.
-  FetchedFrame fetch(std::uint64_t i, std::string& source);
+  // Frame i of all. Its number in its dataset is fetched.frame.
+  FetchedFrame fetch(std::uint64_t i);
+
+  // The dataset that holds frame i, by the file that it is in, and the frame's number in there. Where that
+  // file was never seen, the name in the master file.
+  FrameId locate(std::uint64_t i);
 
   // Growing series: false as long as the file of frame i, which was there, cannot be opened because its
   // writer has it.
@@ -63,6 +67,7 @@ class Hdf5Series {
  private:
   struct Part {
     std::string path;                                      // in the file
+    std::string url = {};                                  // where that leads to, once it was opened
     std::unique_ptr<const Hdf5Dataset> dataset = nullptr;  // if it is open
     std::uint64_t extent = 0;                              // frames laid out
     std::uint64_t frames = 0;                              // that can be read

@@ -284,6 +284,18 @@ class PageReader {
   Buffer pixels_;
 };
 
+// Whether the file holds all strips or tiles of the current page. libtiff may note what is not there as 0.
+bool is_stored(const TiffHandle& tiff, std::uint64_t file_size) {
+  const std::uint32_t pieces =
+      TIFFIsTiled(tiff.get()) ? TIFFNumberOfTiles(tiff.get()) : TIFFNumberOfStrips(tiff.get());
+  for (std::uint32_t i = 0; i < pieces; ++i) {
+    const std::uint64_t offset = TIFFGetStrileOffset(tiff.get(), i);
+    const std::uint64_t stored = TIFFGetStrileByteCount(tiff.get(), i);
+    if (offset == 0 || stored == 0 || offset >= file_size || stored > file_size - offset) return false;
+  }
+  return pieces > 0;
+}
+
 class TiffSource : public FrameSource {
  public:
   explicit TiffSource(std::unique_ptr<InputFile> file) : file_(std::move(file)) {
@@ -310,10 +322,7 @@ class TiffSource : public FrameSource {
     // A handle has a state; one for each call lets threads read at the same time.
     const TiffHandle tiff(*file_);
     const Page& page = pages_[i];
-    if (TIFFCurrentDirOffset(tiff.get()) != page.offset &&
-        TIFFSetSubDirectory(tiff.get(), page.offset) != 1) {
-      throw tiff.fault(fmt::format("page {} cannot be read", i + 1));
-    }
+    if (!go_to(tiff, page)) throw tiff.fault(fmt::format("page {} cannot be read", i + 1));
     const Page now = read_page(tiff);
     if (now.shape != page.shape || now.type != page.type || now.one_bit != page.one_bit) {
       throw tiff.fault("the file changed while it was open");
@@ -321,7 +330,18 @@ class TiffSource : public FrameSource {
     return make_frame(info_, file_->path(), i, PageReader(tiff, page, file_->size()).read());
   }
 
+  bool is_whole() const override {
+    const TiffHandle tiff(*file_);
+    return std::ranges::all_of(
+        pages_, [&](const Page& page) { return go_to(tiff, page) && is_stored(tiff, file_->size()); });
+  }
+
  private:
+  static bool go_to(const TiffHandle& tiff, const Page& page) {
+    return TIFFCurrentDirOffset(tiff.get()) == page.offset ||
+           TIFFSetSubDirectory(tiff.get(), page.offset) == 1;
+  }
+
   void add(const TiffHandle& tiff, const Page& page) {
     if (pages_.empty()) {
       info_.type = page.type;

@@ -131,8 +131,7 @@ BenchReport run_bench(const BenchOptions& asked, const BenchMonitor& monitor) {
   report.usual_batch = usual_batch(options);
 
   const auto before_run = [&] {
-    if (monitor.stop_requested != nullptr && *monitor.stop_requested)
-      throw Error(ErrorKind::kInterrupted, "bench", "interrupted");
+    if (monitor.stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "bench", "interrupted");
   };
   const ScratchFolder scratch(options.scratch);
   const Subject subject(options, scratch.path() / "scan");

@@ -5,8 +5,8 @@
 #include <tools/bench/measure.hpp>
 #include <tools/bench/options.hpp>
 
-#include <atomic>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +34,7 @@ struct BenchReport {
 struct BenchMonitor {
   // Before a bench is run.
   std::function<void(const std::string& bench, std::size_t candidates)> begin;
-  const std::atomic<bool>* stop_requested = nullptr;  // set by a signal
+  std::stop_token stop = {};  // ends the measuring before the next candidate
 };
 
 // Throws kUsage for options that make no sense, before anything is measured.

@@ -1,5 +1,6 @@
 #include <annulus/backends/registry.hpp>
-#include <annulus/engine/reduction.hpp>
+#include <annulus/engine/reduce.hpp>
+#include <annulus/sources/file_stream.hpp>
 #include <annulus/version.hpp>
 
 #include <tools/bench/candidates.hpp>
@@ -32,14 +33,18 @@ void time_scan(const EndToEndCase& run, std::vector<double>& seconds) {
   description.expected_frames = run.scan.work.frames;
   for (const std::string& url : run.scan.urls)
     description.longest_source_name = std::max(description.longest_source_name, url.size());
+  FileStreamSettings files;
+  files.open = run.open;
+  files.open.map_payloads = true;
+  files.threads = run.readers;
+  files.memory = run.memory << 20;
   ReductionSettings settings;
-  settings.open = run.open;
-  settings.readers = run.readers;
-  settings.memory_for_frames = run.memory << 20;
+  settings.memory_for_frames = files.memory;
   ReductionSummary summary;
   seconds.push_back(seconds_of([&] {
     const auto sink = open_nexus(run.output, run.plan, description, IfExists::kOverwrite);
-    summary = reduce_files(run.scan.urls, run.plan, *backend, *sink, settings);
+    FileStream stream(run.scan.urls, files);
+    summary = reduce(stream, run.plan, *backend, *sink, settings);
     sink->close();
   }));
   if (summary.first_fault) throw *summary.first_fault;

@@ -1,8 +1,8 @@
 #include <annulus/backends/registry.hpp>
 #include <annulus/core/error.hpp>
-#include <annulus/engine/frame_reader.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/plan/pattern.hpp>
+#include <annulus/sources/file_stream.hpp>
 #include <annulus/version.hpp>
 
 #include <tools/bench/backend_case.hpp>
@@ -25,14 +25,15 @@ std::uint64_t touch(const Bytes& payload) {
 }
 
 void read_all(const std::vector<std::string>& urls, const OpenOptions& open, unsigned readers) {
-  constexpr std::size_t kAhead = 16;
+  FileStreamSettings settings;
+  settings.open = open;
+  settings.threads = readers;
   std::atomic<std::uint64_t> sum = 0;  // used, so that the reads are not optimised away
-  FrameReader reader(urls, {open, readers, kAhead, [&](Frame frame) {
-                              sum += touch(frame.payload);
-                              return frame;
-                            }});
-  while (const auto item = reader.next()) {
-    if (item->fault) throw *item->fault;
+  settings.check_frame = [&](const Frame& frame) { sum += touch(frame.payload); };
+  FileStream stream(urls, std::move(settings));
+  stream.read_ahead(16);
+  while (const auto item = stream.next({})) {
+    if (const auto* const bad = std::get_if<BadFrame>(&*item)) throw bad->error;
   }
 }
 

@@ -67,14 +67,19 @@ TEST(Inputs, WhatYieldsNothingIsAnError) {
   EXPECT_THROW(expand_inputs({}), Error);
 }
 
-TEST(Inputs, NaturalOrderComparesNumbersAsNumbers) {
-  EXPECT_TRUE(natural_less("a2", "a10"));
-  EXPECT_FALSE(natural_less("a10", "a2"));
-  EXPECT_TRUE(natural_less("a1b3", "a01b4"));
-  EXPECT_TRUE(natural_less("a", "a1"));
-  EXPECT_FALSE(natural_less("a1", "a1"));
-  EXPECT_NE(natural_less("a01", "a1"), natural_less("a1", "a01"));
-  EXPECT_TRUE(natural_less("x99999999999999999999998", "x99999999999999999999999"));
+TEST(Inputs, AFolderOfImagesIsFollowedAloneAndOneOfHdf5FilesFileByFile) {
+  const ScratchFolder folder;
+  std::filesystem::create_directories(folder.path() / "a");
+  const std::string a = folder.file("a");
+  EXPECT_EQ(folder_to_follow({a}), a);  // empty: frames will come
+  const std::string image = folder.write("a/img_1.cbf", "x");
+  EXPECT_EQ(folder_to_follow({a}), a);
+  EXPECT_FALSE(folder_to_follow({image}));
+  EXPECT_THROW(folder_to_follow({a, image}), Error);
+  folder.write("a/scan_master.h5", "x");
+  EXPECT_THROW(folder_to_follow({a}), Error);
+  std::filesystem::remove(image);
+  EXPECT_FALSE(folder_to_follow({a}));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // A scan holds no more memory for frames than it was given, however many frames it has.
 #include <annulus/backends/registry.hpp>
 #include <annulus/core/buffer_pool.hpp>
-#include <annulus/engine/frame_reader.hpp>
-#include <annulus/engine/reduction.hpp>
+#include <annulus/engine/reduce.hpp>
+#include <annulus/sources/file_stream.hpp>
 #include <annulus/sources/writers.hpp>
 
 #include <gmock/gmock.h>
@@ -72,16 +72,27 @@ class CheckingSink : public Sink {
   const LargeScan& scan_;
 };
 
+// The whole scan, within that memory.
+ReductionSummary reduce_within(const LargeScan& scan, std::uint64_t memory, unsigned readers,
+                               Backend& backend, Sink& sink) {
+  FileStreamSettings files;
+  files.open.map_payloads = true;
+  files.threads = readers;
+  files.memory = memory;
+  FileStream stream(scan.urls, std::move(files));
+  ReductionSettings settings;
+  settings.keep_going = true;
+  settings.memory_for_frames = memory;
+  return reduce(stream, scan.plan, backend, sink, settings);
+}
+
 std::size_t most_in_use(const LargeScan& scan, std::size_t memory, unsigned threads, unsigned readers) {
   frame_memory().free_idle();
   EXPECT_EQ(frame_memory().statistics().in_use, 0u);
   CheckingSink sink(scan);
   const auto backend = make_backend("cpu", {threads});
   backend->load(scan.plan);
-  ReductionSettings settings;
-  settings.readers = readers;
-  settings.memory_for_frames = memory;
-  EXPECT_EQ(reduce_files(scan.urls, scan.plan, *backend, sink, settings).frames, scan.urls.size());
+  EXPECT_EQ(reduce_within(scan, memory, readers, *backend, sink).frames, scan.urls.size());
   EXPECT_EQ(frame_memory().statistics().in_use, 0u);
   EXPECT_EQ(frame_memory().statistics().idle, 0u);
   return sink.most_in_use;
@@ -136,9 +147,7 @@ std::vector<std::size_t> batches_of_two_threads(std::size_t frames) {
   const Load load = backend.load(scan.plan);
   EXPECT_EQ(load.batch * load.in_flight, 64u);
   CheckingSink sink(scan);
-  ReductionSettings settings;
-  settings.memory_for_frames = 105 * scan.largest;
-  EXPECT_EQ(reduce_files(scan.urls, scan.plan, backend, sink, settings).frames, frames);
+  EXPECT_EQ(reduce_within(scan, 105 * scan.largest, 2, backend, sink).frames, frames);
   return backend.batches;
 }
 
@@ -172,54 +181,39 @@ TEST(Memory, ScanUsesTheSameBuffersAgain) {
 TEST(Memory, FilesOpenedAheadHoldNoFrames) {
   const ScratchFolder folder;
   const LargeScan scan(folder, 20);
-  FrameReader reader(scan.urls, {{}, 4, 1});
-  const auto first = reader.next();
-  ASSERT_TRUE(first && !first->fault);
+  FileStreamSettings files;
+  files.threads = 4;
+  FileStream stream(scan.urls, std::move(files));
+  stream.read_ahead(1);
+  const auto first = stream.next({});
+  ASSERT_TRUE(first && std::holds_alternative<Frame>(*first));
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_LE(frame_memory().statistics().in_use, 2 * scan.largest);
 }
 
-TEST(FrameReader, WaitsForMemoryAndSaysSo) {
+TEST(Memory, AStreamHoldsToItWhateverTheCallerKeeps) {
   const ScratchFolder folder;
   const LargeScan scan(folder, 20);
-  FrameReader::Settings settings;
-  settings.memory = 2 * scan.largest;
-  FrameReader reader(scan.urls, settings);
-  std::vector<ReadItem> held;
-  int starved = 0;
-  for (std::size_t i = 0; i < 20; ++i) {
-    auto item = reader.next([&] {
-      ++starved;
+  FileStreamSettings files;
+  files.memory = 2 * scan.largest;
+  FileStream stream(scan.urls, files);
+  std::vector<Frame> held;
+  int pauses = 0;
+  std::size_t frames = 0;
+  while (auto item = stream.next({})) {
+    if (std::holds_alternative<Pause>(*item)) {
+      ++pauses;
       EXPECT_FALSE(held.empty());
-      for (const ReadItem& one : held) reader.release(one.bytes);
       held.clear();
-    });
-    ASSERT_TRUE(item && !item->fault) << i;
-    EXPECT_EQ(item->frame.id.index, i);
-    EXPECT_GE(item->bytes, item->frame.payload.size());
-    held.push_back(std::move(*item));
-    EXPECT_LE(frame_memory().statistics().in_use, settings.memory);
+      continue;
+    }
+    ASSERT_TRUE(std::holds_alternative<Frame>(*item)) << frames;
+    held.push_back(std::get<Frame>(std::move(*item)));
+    EXPECT_EQ(held.back().id.index, frames++);
+    EXPECT_LE(frame_memory().statistics().in_use, files.memory);
   }
-  EXPECT_GT(starved, 2);
-  EXPECT_FALSE(reader.next());
-}
-
-TEST(FrameReader, GoesOnWhenAnotherThreadReleasesMemory) {
-  const ScratchFolder folder;
-  const LargeScan scan(folder, 30);
-  FrameReader::Settings settings;
-  settings.memory = scan.largest;
-  FrameReader reader(scan.urls, settings);
-  std::jthread releasing;
-  for (std::size_t i = 0; i < 30; ++i) {
-    const auto item = reader.next([] {});
-    ASSERT_TRUE(item && !item->fault) << i;
-    releasing = std::jthread([&reader, bytes = item->bytes] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      reader.release(bytes);
-    });
-  }
-  EXPECT_FALSE(reader.next());
+  EXPECT_GT(pauses, 2);
+  EXPECT_EQ(frames, 20u);
 }
 
 // Bad frames take no memory and are in no backend; what is told of them is bounded all the same.
@@ -238,9 +232,7 @@ TEST(Memory, ManyMissingFilesComeToAnEnd) {
   } sink;
   const auto backend = make_backend("cpu", {2});
   backend->load(scan.plan);
-  ReductionSettings settings;
-  settings.keep_going = true;
-  EXPECT_EQ(reduce_files(scan.urls, scan.plan, *backend, sink, settings).bad, 9999u);
+  EXPECT_EQ(reduce_within(scan, std::uint64_t{512} << 20, 2, *backend, sink).bad, 9999u);
   EXPECT_EQ(sink.good, 2u);
   EXPECT_EQ(sink.bad, 9999u);
 }

@@ -230,6 +230,20 @@ TEST_F(EigerTest, AMissingDataFileIsAsManyBadFramesAsItHeldAndTheOthersAreRead) 
   EXPECT_THAT(open_fault(master), AllOf(HasSubstr("data_000001"), HasSubstr("a.h5, which is missing")));
 }
 
+TEST_F(EigerTest, FramesAreNamedByTheFileThatHoldsThem) {
+  stack("/frames", 3, 3, 1);
+  close();
+  open("b.h5");
+  stack("/frames", 2, 1, 2);
+  close();
+  const auto source = open_source(master_of({"a.h5", "b.h5", "gone.h5"}, 6));
+  EXPECT_EQ(describe(source->read(3).id), path("b.h5") + "::/frames, frame 0");
+  // Also where there is none to read.
+  EXPECT_THAT(input_fault([&] { source->read(4); }), HasSubstr("b.h5"));
+  EXPECT_EQ(describe(source->locate(4).value()), path("b.h5") + "::/frames, frame 1");
+  EXPECT_EQ(describe(source->locate(5).value()), path("master.h5") + "::/entry/data/data_000003, frame 0");
+}
+
 TEST_F(EigerTest, FramesOfMissingDataFilesAreReckonedFromTheOthersAndThePromise) {
   stack("/frames", 3, 3, 1);
   close();

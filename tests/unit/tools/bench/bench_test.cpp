@@ -34,9 +34,10 @@ TEST(Bench, NamesInMessagesAreThoseThatExist) {
 TEST(Bench, EndsWhenAskedToStop) {
   BenchOptions options = small_options();
   options.only = {"decode"};
-  const std::atomic<bool> stop = true;
+  std::stop_source stop;
+  stop.request_stop();
   BenchMonitor monitor;
-  monitor.stop_requested = &stop;
+  monitor.stop = stop.get_token();
   try {
     run_bench(options, monitor);
     FAIL() << "it went on";

@@ -1,15 +1,15 @@
 // Files that grow while they are read.
-#include <annulus/engine/frame_reader.hpp>
 #include <annulus/hdf5/handle.hpp>
+#include <annulus/sources/file_stream.hpp>
 #include <annulus/sources/writers.hpp>
 
 #include <gmock/gmock.h>
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <thread>
 
+#include "drain.hpp"
 #include "scratch_folder.hpp"
 
 namespace annulus::testing {
@@ -60,46 +60,50 @@ class GrowingStack {
   std::uint64_t frames_a_chunk_;
 };
 
-FrameReader::Settings following(double seconds, unsigned threads) {
-  FrameReader::Settings settings;
+FileStreamSettings following(double seconds, unsigned threads) {
+  FileStreamSettings settings;
   settings.open.follow = seconds;
   settings.threads = threads;
-  settings.ahead = 4;
   return settings;
 }
 
-void expect_pixels(const ReadItem& item, std::uint64_t i) {
+void expect_pixels(const Item& item, std::uint64_t i) {
   ASSERT_FALSE(item.fault) << item.fault->what();
-  EXPECT_EQ(item.frame.id.index, i);
+  EXPECT_EQ(item.id.index, i);
   const std::vector<std::int32_t> expected(6, static_cast<std::int32_t>(i % 100));
-  EXPECT_TRUE(std::ranges::equal(item.frame.payload.view(), std::as_bytes(std::span(expected)))) << i;
+  EXPECT_TRUE(std::ranges::equal(item.frame->payload.view(), std::as_bytes(std::span(expected)))) << i;
 }
 
 TEST(Follow, FramesAreHandedOutAsTheyComeAndTheSeriesEndsWithThePromisedOne) {
   const ScratchFolder folder;
   const GrowingStack stack(folder.file("a.h5"), 12, 12);
   stack.write(0);
-  FrameReader reader({stack.path()}, following(60, 2));
-  std::uint64_t starved = 0;
-  for (std::uint64_t i = 0; i < 12; ++i) {
+  FileStream stream({stack.path()}, following(60, 2));
+  stream.info({});
+  std::uint64_t pauses = 0;
+  for (std::uint64_t i = 0; i < 12;) {
+    auto item = stream.next({});
+    ASSERT_TRUE(item) << i;
     // Whoever holds frames back for a batch is told that nothing comes; then, and not before, more comes.
-    const auto item = reader.next([&] {
-      ++starved;
+    if (std::holds_alternative<Pause>(*item)) {
+      ++pauses;
       stack.write(i);
       if (i == 5) stack.write(6);
-    });
-    ASSERT_TRUE(item) << i;
-    expect_pixels(*item, i);
+      continue;
+    }
+    ASSERT_TRUE(std::holds_alternative<Frame>(*item)) << i;
+    expect_pixels({std::get<Frame>(*item).id, std::get<Frame>(*item), std::nullopt}, i);
+    ++i;
   }
-  EXPECT_EQ(starved, 10u);
-  EXPECT_FALSE(reader.next());
-  EXPECT_EQ(reader.frames_expected(), 12u);
+  EXPECT_EQ(pauses, 10u);
+  EXPECT_FALSE(next_item(stream));
+  EXPECT_EQ(stream.expected(), 12u);
 }
 
 TEST(Follow, FilesAreFollowedOneAfterTheOther) {
   const ScratchFolder folder;
   const GrowingStack first(folder.file("a.h5"), 3, 3), second(folder.file("b.h5"), 2, 2);
-  FrameReader reader({first.path(), second.path()}, following(60, 3));
+  FileStream stream({first.path(), second.path()}, following(60, 3));
   std::jthread writer([&] {
     for (std::uint64_t i = 0; i < 5; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -107,12 +111,12 @@ TEST(Follow, FilesAreFollowedOneAfterTheOther) {
     }
   });
   for (std::uint64_t i = 0; i < 5; ++i) {
-    const auto item = reader.next();
+    const auto item = next_item(stream);
     ASSERT_TRUE(item && !item->fault) << i;
-    EXPECT_EQ(item->frame.id.source, i < 3 ? first.path() : second.path());
-    EXPECT_EQ(item->frame.id.in_source, i < 3 ? i : i - 3);
+    EXPECT_EQ(item->id.source, (i < 3 ? first.path() : second.path()) + "::/entry/data/data");
+    EXPECT_EQ(item->id.in_source, i < 3 ? i : i - 3);
   }
-  EXPECT_FALSE(reader.next());
+  EXPECT_FALSE(next_item(stream));
 }
 
 TEST(Follow, FramesThatNeverComeAreOneFaultAtTheEnd) {
@@ -120,14 +124,14 @@ TEST(Follow, FramesThatNeverComeAreOneFaultAtTheEnd) {
   const GrowingStack stack(folder.file("a.h5"), 3, 20);
   stack.write(0);
   stack.write(1);
-  FrameReader reader({stack.path()}, following(0.2, 2));
-  for (std::uint64_t i = 0; i < 2; ++i) expect_pixels(*reader.next(), i);
-  const auto last = reader.next();
+  FileStream stream({stack.path()}, following(0.2, 2));
+  for (std::uint64_t i = 0; i < 2; ++i) expect_pixels(*next_item(stream), i);
+  const auto last = next_item(stream);
   ASSERT_TRUE(last && last->fault);
   EXPECT_THAT(last->fault->what(), HasSubstr("a.h5: 18 of 20 frames never came"));
-  EXPECT_EQ(last->frame.id.index, 2u);
-  EXPECT_EQ(last->frame.id.in_source, 2u);
-  EXPECT_FALSE(reader.next());
+  EXPECT_EQ(last->id.index, 2u);
+  EXPECT_EQ(last->id.in_source, 2u);
+  EXPECT_FALSE(next_item(stream));
 }
 
 TEST(Follow, AFileWithoutPromiseEndsWhenNothingComes) {
@@ -135,16 +139,16 @@ TEST(Follow, AFileWithoutPromiseEndsWhenNothingComes) {
   const GrowingStack stack(folder.file("a.h5"), 2, 0);
   stack.write(0);
   stack.write(1);
-  FrameReader reader({stack.path()}, following(0.2, 1));
-  for (std::uint64_t i = 0; i < 2; ++i) expect_pixels(*reader.next(), i);
-  EXPECT_FALSE(reader.next());
+  FileStream stream({stack.path()}, following(0.2, 1));
+  for (std::uint64_t i = 0; i < 2; ++i) expect_pixels(*next_item(stream), i);
+  EXPECT_FALSE(next_item(stream));
 }
 
 TEST(Follow, AFrameThatIsMissingDoesNotEndAScanThatGoesOn) {
   const ScratchFolder folder;
   const GrowingStack stack(folder.file("a.h5"), 8, 8);
   stack.write(0);
-  FrameReader reader({stack.path()}, following(1, 2));
+  FileStream stream({stack.path()}, following(1, 2));
   std::jthread writer([&] {
     for (std::uint64_t i = 2; i < 8; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(400));
@@ -152,20 +156,20 @@ TEST(Follow, AFrameThatIsMissingDoesNotEndAScanThatGoesOn) {
     }
   });
   for (std::uint64_t i = 0; i < 8; ++i) {
-    const auto item = reader.next();
+    const auto item = next_item(stream);
     ASSERT_TRUE(item) << i;
     EXPECT_EQ(item->fault.has_value(), i == 1) << i;
     if (i != 1) expect_pixels(*item, i);
   }
-  EXPECT_FALSE(reader.next());
+  EXPECT_FALSE(next_item(stream));
 }
 
 TEST(Follow, FramesThatShareAChunkAreRefused) {
   const ScratchFolder folder;
   const GrowingStack stack(folder.file("a.h5"), 8, 8, 4);
   stack.write(0);
-  FrameReader reader({stack.path()}, following(0.1, 1));
-  const auto item = reader.next();
+  FileStream stream({stack.path()}, following(0.1, 1));
+  const auto item = next_item(stream);
   ASSERT_TRUE(item && item->fault);
   EXPECT_THAT(item->fault->what(), HasSubstr("no chunks of their own"));
 }
@@ -173,34 +177,34 @@ TEST(Follow, FramesThatShareAChunkAreRefused) {
 TEST(Follow, WhatCanNeverBeFollowedIsRefusedAtOnce) {
   const ScratchFolder folder;
   write_cbf(folder.file("a.cbf"), {2, 3}, std::vector<std::int32_t>(6));
-  FrameReader reader({folder.file("a.cbf")}, following(600, 1));
-  const auto item = reader.next();
+  FileStream stream({folder.file("a.cbf")}, following(600, 1));
+  const auto item = next_item(stream);
   ASSERT_TRUE(item && item->fault);
-  EXPECT_THAT(item->fault->what(), HasSubstr("only HDF5 files can be followed"));
+  EXPECT_THAT(item->fault->what(), HasSubstr("only HDF5 files, and folders of images, can be followed"));
 }
 
 TEST(Follow, AskingToStopEndsTheWaiting) {
   const ScratchFolder folder;
   const GrowingStack stack(folder.file("a.h5"), 2, 2);
   stack.write(0);
-  std::atomic<bool> stop = false;
-  FrameReader::Settings settings = following(600, 2);
-  settings.stop_requested = &stop;
-  FrameReader reader({stack.path(), folder.file("absent.h5")}, settings);
-  EXPECT_TRUE(reader.next());
-  std::jthread asking([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    stop = true;
-  });
-  EXPECT_FALSE(reader.next());
-
-  stop = false;
-  FrameReader waiting({folder.file("absent.h5")}, settings);
-  std::jthread again([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    stop = true;
-  });
-  EXPECT_FALSE(waiting.next());
+  std::stop_source stop;
+  const auto ask_soon = [&] {
+    return std::jthread([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      stop.request_stop();
+    });
+  };
+  FileStream stream({stack.path(), folder.file("absent.h5")}, following(600, 2));
+  EXPECT_TRUE(next_item(stream, stop.get_token()));
+  {
+    const std::jthread asking = ask_soon();
+    EXPECT_FALSE(next_item(stream, stop.get_token()));
+  }
+  stop = {};
+  FileStream waiting({folder.file("absent.h5")}, following(600, 2));
+  const std::jthread asking = ask_soon();
+  EXPECT_THROW(waiting.info(stop.get_token()), Error);
+  EXPECT_FALSE(next_item(waiting, stop.get_token()));
 }
 
 }  // namespace

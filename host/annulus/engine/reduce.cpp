@@ -1,15 +1,17 @@
 #include <annulus/core/buffer_pool.hpp>
-#include <annulus/engine/frame_reader.hpp>
-#include <annulus/engine/reduction.hpp>
+#include <annulus/engine/reduce.hpp>
 #include <annulus/plan/pattern.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <variant>
 
 namespace annulus {
 namespace {
@@ -25,8 +27,7 @@ struct Ticket {
   FrameId id;
   std::vector<double> point;
   std::uint64_t payload_bytes = 0;
-  std::uint64_t bytes_held = 0;  // by the frame, until its result is there
-  std::optional<Error> fault;
+  std::optional<Error> fault = std::nullopt;
 };
 
 // Tickets in scan order, from the submitting thread to the writing one.
@@ -82,14 +83,12 @@ class TicketQueue {
 class Writer {
  public:
   Writer(const Plan& plan, bool keep_going, Backend& backend, TicketQueue& tickets, Sink& sink,
-         std::function<void(std::uint64_t bytes)> on_released, std::function<void()> on_stopped,
-         std::function<void(const ReductionSummary&)> on_written)
+         std::function<void()> on_stopped, std::function<void(const ReductionSummary&)> on_written)
       : plan_(plan),
         keep_going_(keep_going),
         backend_(backend),
         tickets_(tickets),
         sink_(sink),
-        on_released_(std::move(on_released)),
         on_stopped_(std::move(on_stopped)),
         on_written_(std::move(on_written)) {}
 
@@ -139,10 +138,8 @@ class Writer {
   static constexpr std::size_t kBinsAtOnce = std::size_t{1} << 20;
   static constexpr double kFlushSeconds = 0.5;
 
-  // None for a frame that never reached the backend. Either way the frame itself is gone.
+  // None for a frame that never reached the backend.
   std::optional<FrameResult> result_of(const Ticket& ticket) {
-    const std::shared_ptr<const void> released(&ticket,
-                                               [&](const void*) { on_released_(ticket.bytes_held); });
     if (ticket.fault) return std::nullopt;
     return next_result();
   }
@@ -212,7 +209,6 @@ class Writer {
   Backend& backend_;
   TicketQueue& tickets_;
   Sink& sink_;
-  std::function<void(std::uint64_t bytes)> on_released_;
   std::function<void()> on_stopped_;
   std::function<void(const ReductionSummary&)> on_written_;
   std::deque<FrameResult> results_;
@@ -241,95 +237,88 @@ std::size_t last_batches(const Load& load, std::size_t full, std::uint64_t frame
 // Frames that may wait to be submitted, if memory allows: enough for every worker at once.
 std::size_t choose_ahead(const Load& load) { return load.workers * load.batch + 8; }
 
+// The submitting side of a scan: every frame gets its ticket, and good ones go to the backend in batches.
+class Batcher {
+ public:
+  Batcher(const Load& load, std::uint64_t memory, Backend& backend, TicketQueue& tickets)
+      : load_(load), memory_(memory), backend_(backend), tickets_(tickets), most_(load.batch) {}
+
+  // `expected` tells how many frames the scan may have, 0 if nobody knows.
+  void take(StreamItem item, const std::function<std::uint64_t()>& expected) {
+    if (std::holds_alternative<Pause>(item)) return submit();
+    ++taken_;
+    if (BadFrame* const bad = std::get_if<BadFrame>(&item))
+      return push({std::move(bad->id), {}, 0, std::move(bad->error)});
+    Frame& frame = std::get<Frame>(item);
+    const std::size_t full = choose_batch(load_, frame_bytes(frame), memory_);
+    Ticket ticket{frame.id, frame.point, frame.payload.size()};
+    batch_.push_back(std::move(frame));
+    push(std::move(ticket));
+    if (batch_.size() < std::min(full, most_)) return;
+    submit();
+    if (++batches_ % load_.workers != 0) return;
+    const std::uint64_t frames = expected();
+    most_ = frames == 0 ? full : last_batches(load_, full, frames - std::min(frames, taken_));
+  }
+
+  void submit() {
+    if (batch_.empty()) return;
+    backend_.submit(std::move(batch_));
+    batch_.clear();
+  }
+
+ private:
+  void push(Ticket ticket) {
+    if (tickets_.full()) submit();
+    tickets_.push(std::move(ticket));
+  }
+
+  const Load load_;
+  const std::uint64_t memory_;
+  Backend& backend_;
+  TicketQueue& tickets_;
+  std::vector<Frame> batch_;
+  std::size_t most_;  // frames of a batch
+  std::uint64_t batches_ = 0, taken_ = 0;
+};
+
 }  // namespace
 
-ProbedSource probe_source(const std::vector<std::string>& urls, const OpenOptions& open,
-                          const std::atomic<bool>* stop_requested) {
-  std::optional<Error> first_fault;
-  for (const std::string& url : urls) {
-    try {
-      auto source = open_when_there(url, open, [=] { return stop_requested != nullptr && *stop_requested; });
-      if (source->info().frames > 0 || open.follow) return {url, std::move(source)};
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kUsage) throw;
-      if (!first_fault) first_fault = error;
-    }
-  }
-  throw first_fault.value_or(
-      Error(ErrorKind::kInput, urls.empty() ? "input" : urls.front(), "no frame to read"));
-}
-
-FrameProperties properties_of(const ProbedSource& probed) {
-  const SourceInfo& info = probed.source->info();
-  return {probed.url, info.shape, info.type, info.max_count};
-}
-
-FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open) {
-  return properties_of(probe_source(urls, open));
-}
-
-ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_ptr<const Plan> plan,
-                              Backend& backend, Sink& sink, const ReductionSettings& settings,
-                              const std::function<void(const ReductionProgress&)>& on_progress) {
+ReductionSummary reduce(FrameStream& stream, std::shared_ptr<const Plan> plan, Backend& backend, Sink& sink,
+                        const ReductionSettings& settings, std::stop_token stop,
+                        const std::function<void(const ReductionProgress&)>& on_progress) {
   const auto start = Clock::now();
   // Runs last, when no frame is left: a program that goes on to other things gets the memory back.
   const std::shared_ptr<void> tidying(nullptr, [](void*) { frame_memory().free_idle(); });
-  OpenOptions open = settings.open;
-  open.map_payloads = true;  // backends look whether payloads are intact
   const Load load = backend.loaded();
-  FrameReader reader(urls, {open,
-                            settings.readers,
-                            choose_ahead(load),
-                            {},
-                            settings.memory_for_frames,
-                            settings.check_file,
-                            settings.stop_requested});
+  stream.read_ahead(choose_ahead(load));
+  // Who waits for frames that may come waits no longer, whether the user or the writer wants to end.
+  std::stop_source ending;
+  const std::stop_callback also_end(stop, [&] { ending.request_stop(); });
   TicketQueue tickets;
   Writer writer(
-      *plan, settings.keep_going, backend, tickets, sink, [&](std::uint64_t bytes) { reader.release(bytes); },
-      [&] { reader.stop(); },  // who waits for frames that may come waits no longer
+      *plan, settings.keep_going, backend, tickets, sink, [&] { ending.request_stop(); },
       [&](const ReductionSummary& so_far) {
-        if (on_progress) on_progress({so_far.frames, so_far.bad, reader.frames_expected()});
+        if (on_progress) on_progress({so_far.frames, so_far.bad, stream.expected()});
       });
   std::jthread writing([&] { writer.run(); });
 
-  bool interrupted = false;
-  std::vector<Frame> batch;
-  std::size_t most = load.batch;
-  std::uint64_t batches = 0, handed_out = 0;
-  const auto submit = [&] {
-    if (batch.empty()) return;
-    backend.submit(std::move(batch));
-    batch.clear();
-  };
+  Batcher batcher(load, settings.memory_for_frames, backend, tickets);
   std::exception_ptr failure;
   try {
-    while (!writer.stopped()) {
-      interrupted = settings.stop_requested != nullptr && *settings.stop_requested;
-      if (interrupted) break;
-      auto item = reader.next(submit);
-      if (!item) break;
-      ++handed_out;
-      Ticket ticket{item->frame.id, item->frame.point, item->frame.payload.size(), item->bytes,
-                    std::move(item->fault)};
-      const bool good = !ticket.fault;
-      if (good) batch.push_back(std::move(item->frame));
-      if (tickets.full()) submit();
-      tickets.push(std::move(ticket));
-      const std::size_t full = choose_batch(load, item->bytes, settings.memory_for_frames);
-      if (batch.size() < std::min(full, most)) continue;
-      submit();
-      if (++batches % load.workers != 0) continue;
-      const std::uint64_t expected = reader.frames_expected();
-      most = last_batches(load, full, expected - std::min(expected, handed_out));
+    while (auto item = stream.next(ending.get_token())) {
+      batcher.take(*std::move(item), [&] { return stream.expected(); });
+      if (ending.stop_requested()) break;
     }
-    submit();
+    batcher.submit();
   } catch (...) {
     failure = std::current_exception();
+    try {
+      batcher.submit();  // what came before is kept
+    } catch (...) {
+      // The first failure is the one to tell of.
+    }
   }
-  // It may also have come while a file was waited for.
-  interrupted = settings.stop_requested != nullptr && *settings.stop_requested;
-  reader.stop();
   backend.finish();
   tickets.close();
   writing.join();
@@ -337,8 +326,8 @@ ReductionSummary reduce_files(const std::vector<std::string>& urls, std::shared_
   if (writer.failure()) std::rethrow_exception(writer.failure());
 
   ReductionSummary summary = writer.summary();
-  summary.interrupted = interrupted;
-  summary.read_seconds = reader.busy_seconds();
+  summary.interrupted = stop.stop_requested();
+  summary.read_seconds = stream.busy_seconds();
   summary.reduce_seconds = backend.busy_seconds();
   summary.wall_seconds = seconds_since(start);
   return summary;

@@ -1,0 +1,147 @@
+#include <annulus/backends/registry.hpp>
+#include <annulus/engine/run.hpp>
+#include <annulus/engine/scan_plan.hpp>
+#include <annulus/outputs/matrix_file.hpp>
+#include <annulus/outputs/sink.hpp>
+#include <annulus/version.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace annulus {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Named after the first input, in the working directory.
+fs::path default_output(const IntegrateConfig& config, const std::string& input,
+                        std::uint64_t expected_frames) {
+  fs::path path = input.substr(0, input.rfind("::"));
+  if (!path.has_filename()) path = path.parent_path();  // a folder with a slash at its end
+  fs::path stem = path.filename();
+  while (stem.has_extension()) stem = stem.stem();
+  if (config.format == OutputFormat::kNexus) return stem.string() + ".nxs";
+  return stem.string() + (expected_frames == 1 ? ".xy" : "_xy");
+}
+
+// A result must never replace what it is made from.
+void protect_inputs(const IntegrateConfig& config, const std::vector<std::string>& urls,
+                    const fs::path& result, const char* option) {
+  std::error_code ignored;
+  if (!fs::exists(result, ignored)) return;
+  std::vector<std::string> sources = urls;
+  for (const std::string& source : {config.poni, config.mask, config.dark, config.flat})
+    sources.push_back(source);
+  for (const std::string& source : sources) {
+    if (!fs::equivalent(source.substr(0, source.rfind("::")), result, ignored)) continue;
+    throw Error(ErrorKind::kOutput, result.string(), fmt::format("{} names an input of this run", option),
+                "choose another name");
+  }
+}
+
+std::unique_ptr<Sink> open_sink(const IntegrateConfig& config, const fs::path& path,
+                                std::shared_ptr<const Plan> plan, const RunDescription& description) {
+  const IfExists if_exists = config.overwrite ? IfExists::kOverwrite
+                             : config.append  ? IfExists::kAppend
+                                              : IfExists::kRefuse;
+  if (config.format == OutputFormat::kNexus) return open_nexus(path, std::move(plan), description, if_exists);
+  return open_xy(path, std::move(plan), description, if_exists, description.expected_frames == 1);
+}
+
+// Frames of HDF5 files are named with their dataset, those of a folder with their file.
+constexpr std::size_t kRoomForNames = 96;
+
+RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan, const std::string& name,
+                            std::uint64_t expected_frames) {
+  RunDescription run;
+  run.program_version = kVersion;
+  run.backend = config.backend;
+  run.options = as_text(config);
+  for (const auto& [what, text] : scan.from_file) run.options.emplace_back(what + "_from_file", text);
+  run.poni_text = scan.poni_text;
+  run.config_json = to_json(config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  run.expected_frames = expected_frames;
+  run.longest_source_name = name.size();
+  for (const std::string& url : scan.urls)
+    run.longest_source_name = std::max(run.longest_source_name, url.size());
+  run.longest_source_name += kRoomForNames;
+  return run;
+}
+
+template <typename MakePlan>
+ScanPlan plan_unless_interrupted(const std::stop_token& stop, MakePlan&& make_plan) {
+  try {
+    return make_plan();
+  } catch (const Error&) {
+    if (!stop.stop_requested()) throw;
+    throw Error(ErrorKind::kInterrupted, "integrate", "interrupted before the first frame");
+  }
+}
+
+RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, FrameStream& stream,
+                      const RunHooks& hooks, const std::stop_token& stop, Clock::time_point start) {
+  if (hooks.note) std::ranges::for_each(scan.notes, hooks.note);
+  if (hooks.planned) hooks.planned(*scan.plan);
+  RunReport report;
+  report.plan = scan.plan;
+  report.plan_loaded = scan.plan_loaded;
+  report.from_file = scan.from_file;
+  report.plan_seconds = seconds_since(start);
+  report.backend = config.backend;
+  const std::uint64_t expected_frames = stream.expected();
+  const std::string name = scan.urls.empty() ? stream.info(stop).name : scan.urls.front();
+  report.output =
+      config.output.empty() ? default_output(config, name, expected_frames) : fs::path(config.output);
+
+  // Before the output is touched: neither a backend that is not there or refuses the plan nor a wrong name
+  // may cost a file.
+  const auto backend = make_backend(config.backend, backend_options(config));
+  backend->load(scan.plan);
+  protect_inputs(config, scan.urls, report.output, "`output`");
+  if (!config.save_matrix.empty()) {
+    protect_inputs(config, scan.urls, config.save_matrix, "`save_matrix`");
+    write_matrix(config.save_matrix, *scan.plan, config.overwrite);
+  }
+  const auto sink =
+      open_sink(config, report.output, scan.plan, describe_run(config, scan, name, expected_frames));
+  ReductionSettings settings;
+  settings.keep_going = config.keep_going;
+  settings.memory_for_frames = config.memory << 20;
+  report.summary = reduce(stream, scan.plan, *backend, *sink, settings, stop, hooks.progress);
+  report.profile = backend->profile();
+  const auto closing = Clock::now();
+  sink->close();
+  ReductionSummary& summary = report.summary;
+  summary.write_seconds += seconds_since(closing);
+  report.total_seconds = seconds_since(start);
+  report.failed = summary.first_fault && !config.keep_going;
+  report.output_removed = summary.frames == 0 && !config.append && (report.failed || summary.interrupted);
+  std::error_code ignored;
+  if (report.output_removed) fs::remove(report.output, ignored);
+  return report;
+}
+
+}  // namespace
+
+RunReport run(const IntegrateConfig& config, const RunHooks& hooks, std::stop_token stop) {
+  const auto start = Clock::now();
+  const ScanPlan scan = plan_unless_interrupted(stop, [&] { return make_scan_plan(config, stop); });
+  return run_planned(config, scan, *scan.stream, hooks, stop, start);
+}
+
+RunReport run(const IntegrateConfig& config, FrameStream& stream, const RunHooks& hooks,
+              std::stop_token stop) {
+  const auto start = Clock::now();
+  const ScanPlan scan = plan_unless_interrupted(stop, [&] { return make_scan_plan(config, stream, stop); });
+  return run_planned(config, scan, stream, hooks, stop, start);
+}
+
+}  // namespace annulus

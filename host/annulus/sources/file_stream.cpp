@@ -1,0 +1,346 @@
+#include <annulus/sources/file_stream.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <utility>
+
+namespace annulus {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLookAgain(50);
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// As open_source, but a file that is followed is waited for until it can be opened, as long as for a new
+// frame of it.
+std::unique_ptr<FrameSource> open_when_there(const std::string& url, const OpenOptions& open,
+                                             const std::stop_token& stop) {
+  const auto start = Clock::now();
+  while (true) {
+    try {
+      return open_source(url, open);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kUsage) throw;  // it will never be there
+      if (!open.follow || seconds_since(start) >= *open.follow || stop.stop_requested()) throw;
+    }
+    std::this_thread::sleep_for(kLookAgain);
+  }
+}
+
+}  // namespace
+
+struct FileStream::Ledger {
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::uint64_t frame_bytes = 0;  // of frames that are being read, wait, or were handed out
+
+  // Gives the bytes back when the last copy of a frame is gone.
+  static std::shared_ptr<const void> receipt(std::shared_ptr<Ledger> ledger, std::uint64_t bytes) {
+    return {nullptr, [ledger = std::move(ledger), bytes](const void*) {
+              const std::lock_guard lock(ledger->mutex);
+              ledger->frame_bytes -= bytes;
+              ledger->changed.notify_all();
+            }};
+  }
+};
+
+FileStream::FileStream(std::vector<std::string> urls, FileStreamSettings settings)
+    : urls_(std::move(urls)),
+      settings_(std::move(settings)),
+      growing_(settings_.open.follow.has_value()),
+      ledger_(std::make_shared<Ledger>()),
+      files_(urls_.size()) {}
+
+FileStream::FileStream(std::unique_ptr<FolderWatch> folder, FileStreamSettings settings)
+    : folder_(std::move(folder)),
+      settings_(std::move(settings)),
+      growing_(true),
+      ledger_(std::make_shared<Ledger>()),
+      count_unknown_(true) {}
+
+FileStream::~FileStream() {
+  for (std::jthread& reader : readers_) reader.request_stop();
+  const std::lock_guard lock(ledger_->mutex);
+  stopping_ = true;
+  ledger_->changed.notify_all();
+}
+
+const ScanInfo& FileStream::info(std::stop_token stop) {
+  if (info_) return *info_;
+  if (!readers_.empty())
+    throw Error(ErrorKind::kUsage, "frames", "info() was asked for after next()", "ask for it first");
+  std::optional<Error> first_fault;
+  while (!files_ || next_to_open_ < *files_) {
+    auto opened = open(next_to_open_, stop, false);
+    if (opened && opened->fault) {
+      if (opened->fault->kind() == ErrorKind::kUsage || stop.stop_requested()) throw *opened->fault;
+      if (!first_fault) first_fault = opened->fault;
+    }
+    const bool speaks = opened && opened->source && (opened->source->info().frames > 0 || growing_);
+    if (speaks) {
+      first_ = opened->source;
+      info_ = {opened->url, first_->info()};
+      if (files_ == 1u)
+        info_->count = settings_.open.follow ? first_->info().promised : first_->info().frames;
+    }
+    const std::lock_guard lock(ledger_->mutex);
+    take_opened(next_to_open_++, std::move(opened));
+    if (speaks) return *info_;
+  }
+  throw first_fault.value_or(Error(ErrorKind::kInput,
+                                   folder_         ? folder_->path()
+                                   : urls_.empty() ? "input"
+                                                   : urls_.front(),
+                                   folder_ ? "no frame came" : "no frame to read"));
+}
+
+std::optional<Mask> FileStream::pixel_mask() {
+  info({});
+  return first_->pixel_mask();
+}
+
+void FileStream::start_reading() {
+  for (std::size_t i = 0; i < std::max(1u, settings_.threads); ++i)
+    readers_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+}
+
+std::optional<StreamItem> FileStream::next(std::stop_token stop) {
+  if (readers_.empty()) start_reading();
+  // Told once that there is nothing, the caller has done what it can.
+  const bool may_pause = !std::exchange(paused_, false);
+  std::unique_lock lock(ledger_->mutex);
+  const auto decided = [this] {
+    return ready_.contains(handed_out_) || (exhausted_ && handed_out_ == numbered_);
+  };
+  ledger_->changed.wait(lock, stop,
+                        [&] { return decided() || (may_pause && (starved() || waits_for_growth())); });
+  if (stop.stop_requested()) return std::nullopt;
+  if (!decided()) {
+    paused_ = true;
+    return Pause{};
+  }
+  const auto found = ready_.find(handed_out_);
+  if (found == ready_.end()) return std::nullopt;
+  StreamItem item = std::move(found->second);
+  ready_.erase(found);
+  ++handed_out_;
+  ledger_->changed.notify_all();
+  return item;
+}
+
+std::uint64_t FileStream::expected() {
+  const std::lock_guard lock(ledger_->mutex);
+  if (!files_ || count_unknown_) return 0;
+  const std::uint64_t files = current_file_ + opened_.size();  // opened so far
+  if (files == 0) return *files_;
+  return frames_opened_ + (*files_ - files) * std::max<std::uint64_t>(1, frames_opened_ / files);
+}
+
+double FileStream::busy_seconds() const {
+  const std::lock_guard lock(ledger_->mutex);
+  return busy_seconds_;
+}
+
+void FileStream::work(const std::stop_token& stop) {
+  while (true) {
+    Task task = next_task();
+    if (task.kind == Task::Kind::kEnd) return;
+    if (task.kind == Task::Kind::kLook) {
+      look(task);
+      continue;
+    }
+    const auto start = Clock::now();
+    if (task.kind == Task::Kind::kOpen) {
+      auto opened = open(task.file, stop, true);
+      const std::lock_guard lock(ledger_->mutex);
+      if (!growing_) busy_seconds_ += seconds_since(start);  // waiting is no work
+      take_opened(task.file, std::move(opened));
+      ledger_->changed.notify_all();
+      continue;
+    }
+    ReadItem read_item = read(task);
+    const std::lock_guard lock(ledger_->mutex);
+    busy_seconds_ += seconds_since(start);
+    --reading_;
+    // What it was reckoned to take is replaced by what it takes.
+    ledger_->frame_bytes += read_item.bytes - task.bytes;
+    ready_.emplace(task.index, std::move(read_item.item));
+    ledger_->changed.notify_all();
+  }
+}
+
+// None: there will be no more files.
+void FileStream::take_opened(std::size_t file, std::optional<OpenedFile> opened) {
+  if (!opened) {
+    files_ = file;
+    return;
+  }
+  const FrameSource* const source = opened->source.get();
+  if (source != nullptr) {
+    opened->frames = source->info().frames;
+    opened->ended = !settings_.open.follow;
+    if (settings_.open.follow && !source->info().promised) count_unknown_ = true;
+  }
+  frames_opened_ += source != nullptr ? source->info().promised.value_or(opened->frames) : 1;
+  last_archive_ = source != nullptr ? source->info().bytes_held : 0;
+  file_bytes_ += last_archive_;
+  opened_.emplace(file, *std::move(opened));
+}
+
+// The oldest work first: a frame of the current file, else a file to open ahead.
+FileStream::Task FileStream::next_task() {
+  std::unique_lock lock(ledger_->mutex);
+  while (true) {
+    if (stopping_) return {};
+    advance_file();
+    if (exhausted_) return {};
+    const auto current = opened_.find(current_file_);
+    if (current != opened_.end() && next_frame_ == current->second.frames) {
+      if (!current->second.looking) {
+        current->second.looking = true;
+        return {Task::Kind::kLook, current_file_, current->second.url, 0, 0, 0, current->second.source};
+      }
+    } else if (current != opened_.end() && numbered_ - handed_out_ < ahead_) {
+      const auto& [url, source, fault, frames, ended, looking] = current->second;
+      const std::uint64_t bytes = frame_bytes(source->info());
+      if (fits(bytes)) {
+        ledger_->frame_bytes += bytes;
+        ++reading_;
+        return {Task::Kind::kRead, current_file_, url, numbered_++, next_frame_++, bytes, source};
+      }
+    }
+    if (next_to_open_ == current_file_ || may_open_ahead()) return {Task::Kind::kOpen, next_to_open_++};
+    ledger_->changed.wait(lock);
+  }
+}
+
+// Where nothing is held, there is nothing that could be waited for.
+bool FileStream::fits(std::uint64_t bytes) const {
+  if (ledger_->frame_bytes == 0) return true;
+  const std::uint64_t held = ledger_->frame_bytes + file_bytes_;
+  return held <= settings_.memory && bytes <= settings_.memory - held;
+}
+
+bool FileStream::may_open_ahead() const {
+  // Nobody knows how long the file before will be waited for: its successor's time has not begun.
+  if (growing_ || !files_) return false;
+  const std::size_t ahead = std::max(1u, settings_.threads);
+  return next_to_open_ < *files_ && next_to_open_ <= current_file_ + ahead &&
+         (last_archive_ == 0 || fits(last_archive_));
+}
+
+// The next frame waits for memory, and all before it were handed out.
+bool FileStream::starved() const {
+  if (reading_ > 0 || numbered_ != handed_out_) return false;
+  const auto current = opened_.find(current_file_);
+  return current != opened_.end() && current->second.source && next_frame_ < current->second.frames &&
+         !fits(frame_bytes(current->second.source->info()));
+}
+
+// The next frame is not written yet, and all before it were handed out.
+bool FileStream::waits_for_growth() const {
+  if (!growing_ || exhausted_ || reading_ > 0 || numbered_ != handed_out_) return false;
+  const auto current = opened_.find(current_file_);
+  if (current == opened_.end()) return true;
+  return !current->second.ended && next_frame_ == current->second.frames;
+}
+
+// Leaves files whose frames are all numbered behind. A file that could not be opened is one bad frame, and so
+// is the end of one that was followed and has fewer frames than it promised.
+void FileStream::advance_file() {
+  while (!files_ || current_file_ < *files_) {
+    const auto current = opened_.find(current_file_);
+    if (current == opened_.end()) return;
+    OpenedFile& file = current->second;
+    if (next_frame_ < file.frames || !file.ended) return;
+    if (file.fault) {
+      const FrameId id{numbered_, file.url, next_frame_, next_frame_ > 0};
+      ready_.emplace(numbered_++, BadFrame{id, *std::move(file.fault)});
+    }
+    if (file.source) file_bytes_ -= file.source->info().bytes_held;
+    opened_.erase(current);
+    ++current_file_;
+    next_frame_ = 0;
+    ledger_->changed.notify_all();
+  }
+  exhausted_ = true;
+  ledger_->changed.notify_all();
+}
+
+// After a while, since there was nothing more to read when it was decided.
+void FileStream::look(const Task& task) {
+  {
+    std::unique_lock lock(ledger_->mutex);
+    ledger_->changed.wait_for(lock, kLookAgain, [this] { return stopping_; });
+    if (stopping_) return;
+  }
+  Growth growth;
+  try {
+    growth = task.source->grow();
+  } catch (const Error& error) {
+    growth = {0, true, error};
+  } catch (const std::exception& error) {
+    growth = {0, true, Error(ErrorKind::kInput, task.url, error.what())};
+  }
+  const std::lock_guard lock(ledger_->mutex);
+  OpenedFile& file = opened_.at(task.file);
+  file.looking = false;
+  file.frames = std::max(file.frames, growth.frames);
+  file.ended = growth.ended;
+  file.fault = std::move(growth.fault);
+  ledger_->changed.notify_all();
+}
+
+// None if a folder has no more files. One thread at a time opens files of a folder.
+std::optional<FileStream::OpenedFile> FileStream::open(std::size_t file, const std::stop_token& stop,
+                                                       bool check) const {
+  OpenedFile opened;
+  try {
+    if (folder_) {
+      auto arrival = folder_->next(stop);
+      if (!arrival) return std::nullopt;
+      opened.url = std::move(arrival->path);
+      opened.source = std::move(arrival->source);
+      opened.fault = std::move(arrival->fault);
+    } else {
+      opened.url = urls_[file];
+      opened.source = open_when_there(opened.url, settings_.open, stop);
+    }
+    if (opened.source && check && settings_.check_file) settings_.check_file(*opened.source, opened.url);
+  } catch (const Error& error) {
+    opened.fault = error;
+  } catch (const std::exception& error) {
+    opened.fault = Error(ErrorKind::kInput, opened.url, error.what());
+  }
+  if (opened.fault) opened.source.reset();
+  return opened;
+}
+
+FileStream::ReadItem FileStream::read(const Task& task) const {
+  const auto bad = [&](const Error& error) {
+    const FrameId here{0, task.url, task.frame_in_file, task.source->info().frames > 1};
+    BadFrame frame{task.source->locate(task.frame_in_file).value_or(here), error};
+    frame.id.index = task.index;
+    return ReadItem{std::move(frame), 0};
+  };
+  try {
+    Frame frame = task.source->read(task.frame_in_file);
+    frame.max_count = task.source->info().max_count;
+    frame.id.index = task.index;
+    if (settings_.check_frame) settings_.check_frame(frame);
+    const std::uint64_t bytes = task.source->info().payloads_vary ? frame_bytes(frame) : task.bytes;
+    frame.payload = frame.payload.together_with(Ledger::receipt(ledger_, bytes));
+    return {std::move(frame), bytes};
+  } catch (const Error& error) {
+    return bad(error);
+  } catch (const std::exception& error) {
+    return bad(Error(ErrorKind::kInput, task.url, error.what()));
+  }
+}
+
+}  // namespace annulus

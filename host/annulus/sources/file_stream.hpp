@@ -1,0 +1,131 @@
+// The frames of many files, or of a folder that grows, read ahead of use by several threads.
+#pragma once
+
+#include <annulus/core/error.hpp>
+#include <annulus/core/frame.hpp>
+#include <annulus/sources/folder_watch.hpp>
+#include <annulus/sources/frame_source.hpp>
+#include <annulus/sources/frame_stream.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace annulus {
+
+struct FileStreamSettings {
+  OpenOptions open = {};
+  unsigned threads = 2;
+  // Bytes of frames that were read and are not gone yet, wherever they are, and of unpacked archives. A
+  // single frame is always read, whatever its size.
+  std::uint64_t memory = std::numeric_limits<std::uint64_t>::max();
+  // Runs in the reading thread on every file but the one that info() speaks of; may throw Error to refuse it.
+  std::function<void(const FrameSource&, const std::string& url)> check_file = {};
+  // The same for every frame.
+  std::function<void(const Frame&)> check_frame = {};
+};
+
+// The first file that can be read is opened by info() and stays open for next(). The threads that read begin
+// with the first next(). A frame that cannot be read is a BadFrame, and so is a file that cannot be opened.
+class FileStream final : public FrameStream {
+ public:
+  // One file after the other. With open.follow each is waited for, and until its series ends.
+  FileStream(std::vector<std::string> urls, FileStreamSettings settings);
+
+  // The files of a folder, as they are completed.
+  FileStream(std::unique_ptr<FolderWatch> folder, FileStreamSettings settings);
+
+  ~FileStream() override;
+
+  const ScanInfo& info(std::stop_token stop) override;
+  std::optional<StreamItem> next(std::stop_token stop) override;
+  std::optional<Mask> pixel_mask() override;
+  std::uint64_t expected() override;
+  void read_ahead(std::size_t frames) override { ahead_ = frames; }
+  double busy_seconds() const override;
+
+ private:
+  // A file that was opened ahead of its turn.
+  struct OpenedFile {
+    std::string url;
+    std::shared_ptr<FrameSource> source;
+    std::optional<Error> fault;
+
+    std::uint64_t frames = 0;  // that can be read
+    bool ended = true;         // otherwise there will be more
+    bool looking = false;      // some thread looks whether there are
+  };
+  // What one reading thread does next, outside the lock.
+  struct Task {
+    enum class Kind { kOpen, kRead, kLook, kEnd } kind = Kind::kEnd;
+    std::size_t file = 0;
+    std::string url = {};             // but for kOpen
+    std::uint64_t index = 0;          // for kRead: of the frame in the scan
+    std::uint64_t frame_in_file = 0;  // likewise
+    std::uint64_t bytes = 0;          // likewise
+    std::shared_ptr<FrameSource> source = nullptr;
+  };
+  // A frame, or why there is none, and what it takes.
+  struct ReadItem {
+    StreamItem item;
+    std::uint64_t bytes = 0;
+  };
+  // The lock, and what frames take: shared with the frames, which may outlive the stream.
+  struct Ledger;
+
+  void start_reading();
+  void work(const std::stop_token& stop);
+  void take_opened(std::size_t file, std::optional<OpenedFile> opened);
+  void look(const Task& task);
+  Task next_task();
+  void advance_file();
+  bool fits(std::uint64_t bytes) const;
+  bool may_open_ahead() const;
+  bool starved() const;
+  bool waits_for_growth() const;
+  std::optional<OpenedFile> open(std::size_t file, const std::stop_token& stop, bool check) const;
+  ReadItem read(const Task& task) const;
+
+  const std::vector<std::string> urls_;
+  const std::unique_ptr<FolderWatch> folder_;  // or none
+  const FileStreamSettings settings_;
+  const bool growing_;      // files, or the folder, may still be written
+  std::size_t ahead_ = 32;  // frames that wait to be handed out, at most
+  std::optional<ScanInfo> info_;
+  std::shared_ptr<const FrameSource> first_;  // of which info_ speaks
+  bool paused_ = false;                       // the last call of next() said so
+
+  // From here on with the lock held.
+  const std::shared_ptr<Ledger> ledger_;
+  std::map<std::uint64_t, StreamItem> ready_;  // by frame index
+  std::uint64_t handed_out_ = 0;               // items that next() returned
+  std::uint64_t numbered_ = 0;                 // frames that have an index
+  bool exhausted_ = false;                     // every frame has its index
+  bool stopping_ = false;
+  double busy_seconds_ = 0;
+
+  // Files are opened by several threads ahead of their turn, but frames are numbered file by file.
+  std::optional<std::size_t> files_;  // how many there are, once that is known
+  std::size_t next_to_open_ = 0;
+  std::map<std::size_t, OpenedFile> opened_;
+  std::size_t current_file_ = 0;
+  std::uint64_t next_frame_ = 0;  // of the current file
+  std::uint64_t frames_opened_ = 0;
+  bool count_unknown_ = false;  // a series that grows does not say how long it will be
+
+  std::uint64_t file_bytes_ = 0;    // that opened files hold
+  std::uint64_t last_archive_ = 0;  // what the file opened last holds: a guess for the next
+  unsigned reading_ = 0;            // frames that are being read
+
+  std::vector<std::jthread> readers_;  // last: they use all of the above
+};
+
+}  // namespace annulus

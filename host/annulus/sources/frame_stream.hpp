@@ -1,0 +1,66 @@
+// The frames of a scan, one after the other, wherever they come from: files, folders that grow, memory, or
+// what a program makes of its own. Only info() and next() have to be written for a new one.
+#pragma once
+
+#include <annulus/core/error.hpp>
+#include <annulus/core/frame.hpp>
+#include <annulus/core/image.hpp>
+#include <annulus/sources/frame_source.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace annulus {
+
+// What is known of a scan before its frames come.
+struct ScanInfo {
+  std::string name;                         // what messages call it: the first file
+  SourceInfo frames = {};                   // shape, type, and what else the first file says
+  std::vector<std::string> columns = {};    // names of the values in Frame::point
+  std::optional<std::uint64_t> count = {};  // frames of the scan, where that is known
+};
+
+// A place of the scan that has no frame, and why.
+struct BadFrame {
+  FrameId id;
+  Error error;
+};
+
+// Nothing can be handed out now: the next frame is not there yet, or waits for memory that frames handed out
+// before still have. The caller passes on what it has and asks again; that call waits.
+struct Pause {};
+
+using StreamItem = std::variant<Frame, BadFrame, Pause>;
+
+class FrameStream {
+ public:
+  virtual ~FrameStream() = default;
+
+  // Waits for the first frame's header. The same at every call. Comes before the first next(). Throws kInput
+  // if there is no frame that could be read, also if `stop` ends the waiting.
+  virtual const ScanInfo& info(std::stop_token stop) = 0;
+
+  // The next frame in scan order, with FrameId::index counted from 0. None after the last, and once a stop is
+  // requested. One thread calls this.
+  virtual std::optional<StreamItem> next(std::stop_token stop) = 0;
+
+  // Pixels that the scan itself excludes. Throws kInput where they cannot be read.
+  virtual std::optional<Mask> pixel_mask() { return std::nullopt; }
+
+  // How many frames there will be, as far as one can guess: for a progress bar. 0 if nobody can.
+  // Any thread calls this, after info().
+  virtual std::uint64_t expected() { return info({}).count.value_or(0); }
+
+  // A hint, before the first next(): so many frames should be ready when they are asked for.
+  virtual void read_ahead(std::size_t frames) { static_cast<void>(frames); }
+
+  // Time spent reading, added up over threads.
+  virtual double busy_seconds() const { return 0; }
+};
+
+}  // namespace annulus
