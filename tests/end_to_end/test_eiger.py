@@ -489,7 +489,7 @@ def test_a_master_that_gets_its_scan_later_is_followed(eiger, copy, no_plugins, 
 
 def test_following_makes_no_sense_for_some(integrate, eiger, tmp_path):
     done = integrate("-p", eiger / "scan.poni", "-o", tmp_path / "a.nxs", "--follow", "--follow-timeout", 0.3, eiger / "scan_00001.cbf")
-    assert done.returncode == USAGE and "only HDF5 files can be followed" in done.stderr
+    assert done.returncode == USAGE and "only HDF5 files, and folders of images, can be followed" in done.stderr
     done = integrate("-p", eiger / "scan.poni", "-o", tmp_path / "a.nxs", "--follow-timeout", 3, eiger / "scan_master.h5")
     assert done.returncode == USAGE and "--follow" in done.stderr
     done = integrate("-p", eiger / "scan.poni", "-o", tmp_path / "a.nxs", "--follow", "--follow-timeout", -1, eiger / "scan_master.h5")

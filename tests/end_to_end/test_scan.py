@@ -211,3 +211,36 @@ def test_help_and_version_succeed(annulus):
         assert done.returncode == 0 and "Usage" in done.stdout
     devices = json.loads(annulus("devices", "--json").stdout)
     assert {"name": "cpu", "available": True} .items() <= devices[0].items()
+
+
+def test_a_folder_is_followed_while_files_come(annulus, scan, reference, tmp_path):
+    """Written in pieces: the results are those of the complete scan, and Ctrl-C ends the waiting."""
+    folder = tmp_path / "live"
+    folder.mkdir()
+    process = subprocess.Popen([os.environ["ANNULUS"], "integrate", "--follow", "-p", str(scan.poni), "-n", "150",
+                                "--error-model", "poisson", "-o", str(tmp_path / "out.nxs"), str(folder)],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        for path in scan.files:
+            content = path.read_bytes()
+            with open(folder / path.name, "wb", buffering=0) as file:
+                for piece in range(4):
+                    file.write(content[len(content) * piece // 4 : len(content) * (piece + 1) // 4])
+                    time.sleep(0.01)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            time.sleep(0.1)
+            try:
+                with h5py.File(tmp_path / "out.nxs", swmr=True) as file:
+                    if len(file["entry/frames/status"]) == len(scan.files):
+                        break
+            except (OSError, KeyError):
+                pass
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130 and f"{len(scan.files)} frames are in" in errors, errors
+    assert rows(tmp_path / "out.nxs") == rows(reference)
+    done = annulus("integrate", "--follow", "-p", scan.poni, "-o", tmp_path / "b.nxs", folder, scan.files[0])
+    assert done.returncode == 2 and "followed alone" in done.stderr, done.stderr

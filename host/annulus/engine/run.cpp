@@ -25,7 +25,8 @@ double seconds_since(Clock::time_point start) {
 fs::path default_output(const IntegrateConfig& config, const std::string& input,
                         std::uint64_t expected_frames) {
   fs::path path = input.substr(0, input.rfind("::"));
-  if (!path.has_filename()) path = path.parent_path();  // a folder with a slash at its end
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) path = fs::canonical(path, ignored);  // "." has a name, too
   fs::path stem = path.filename();
   while (stem.has_extension()) stem = stem.stem();
   if (config.format == OutputFormat::kNexus) return stem.string() + ".nxs";
