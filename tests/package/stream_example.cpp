@@ -1,5 +1,4 @@
-// Integrates frames that the program makes itself, with a stream and a sink of its own: stream_example
-// scan.poni
+// Integrates frames that it makes itself, with a stream and a sink of its own: stream_example scan.poni
 #include <annulus/annulus.hpp>
 
 #include <fmt/format.h>

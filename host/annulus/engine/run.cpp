@@ -1,4 +1,5 @@
 #include <annulus/backends/registry.hpp>
+#include <annulus/core/url.hpp>
 #include <annulus/engine/run.hpp>
 #include <annulus/engine/scan_plan.hpp>
 #include <annulus/outputs/matrix_file.hpp>
@@ -24,7 +25,7 @@ double seconds_since(Clock::time_point start) {
 // Named after the first input, in the working directory.
 fs::path default_output(const IntegrateConfig& config, const std::string& input,
                         std::uint64_t expected_frames) {
-  fs::path path = input.substr(0, input.rfind("::"));
+  fs::path path = split_url(input).file;
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) path = fs::canonical(path, ignored);  // "." has a name, too
   fs::path stem = path.filename();
@@ -42,7 +43,7 @@ void protect_inputs(const IntegrateConfig& config, const std::vector<std::string
   for (const std::string& source : {config.poni, config.mask, config.dark, config.flat})
     sources.push_back(source);
   for (const std::string& source : sources) {
-    if (!fs::equivalent(source.substr(0, source.rfind("::")), result, ignored)) continue;
+    if (!fs::equivalent(split_url(source).file, result, ignored)) continue;
     throw Error(ErrorKind::kOutput, result.string(), fmt::format("{} names an input of this run", option),
                 "choose another name");
   }

@@ -104,17 +104,19 @@ TEST(XySink, ABadFrameIsAllNanAndSaysWhy) {
 TEST(XySink, AFolderGetsOneFileAFrameAndNoTwoOfOneName) {
   const Folder folder;
   const auto plan = samples::make_plan();
-  auto frames = samples::make_frames(*plan, 0, 5);
+  auto frames = samples::make_frames(*plan, 0, 6);
   frames[0].id.source = "/a/img.cbf", frames[0].id.in_source = 0;
   frames[1].id.source = "/b/img.cbf", frames[1].id.in_source = 0;
   frames[2].id.source = "/b/scan.h5::/entry/data", frames[2].id.in_source = 0;
   frames[3].id.source = "/b/scan.h5::/entry/data", frames[3].id.in_source = 12;
   frames[4].id.source = "/b/.hidden", frames[4].id.in_source = 0;
+  frames[5].id.source = "/b/scan.h5::/entry/data/data_000002", frames[5].id.in_source = 0;
   const auto sink = open_xy(folder / "out", plan, samples::make_run(), IfExists::kRefuse, false);
   sink->append(frames);
   sink->close();
-  EXPECT_EQ(names_in(folder / "out"), (std::set<std::string>{"img.xy", "img-2.xy", "scan_00000.xy",
-                                                             "scan_00012.xy", "frame.hidden.xy"}));
+  EXPECT_EQ(names_in(folder / "out"),
+            (std::set<std::string>{"img.xy", "img-2.xy", "scan_00000.xy", "scan_00012.xy", "frame.hidden.xy",
+                                   "scan_data_000002_00000.xy"}));
   EXPECT_THAT(samples::read_file(folder / "out" / "img-2.xy"), HasSubstr("# source: /b/img.cbf\n"));
 }
 

@@ -473,7 +473,7 @@ TEST_F(GrowthTest, WhatDoesNotShowItsGrowthIsNotFollowed) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage) << "nobody needs to wait for it";
-    EXPECT_THAT(error.what(), HasSubstr("only HDF5 files can be followed"));
+    EXPECT_THAT(error.what(), HasSubstr("only HDF5 files, and folders of images, can be followed"));
   }
 }
 
