@@ -38,7 +38,7 @@ fs::path platform_folder() {
 }
 
 CycleReport count_cycles(const ModelReportCommand& command, const ScanPlan& scan) {
-  CycleCounter counter(scan.plan);
+  CycleCounter counter({scan.plan, command.config.recipe});
   Progress progress("counting", command.json);
   for (std::uint64_t done = 0; done < command.frames;) {
     const auto item = scan.stream->next({});

@@ -14,7 +14,7 @@ namespace {
 struct Scan {
   Plan plan;
   std::vector<Frame> frames;
-  std::vector<Accumulators> expected;  // empty where the frame is damaged
+  std::vector<Sums> expected;  // empty where the frame is damaged
 };
 
 // Every seventh frame is damaged.
@@ -31,7 +31,7 @@ Scan make_scan(std::size_t count, Codec codec, std::uint64_t seed) {
     scan.frames.push_back(codec == Codec::kByteOffset      ? byte_offset_frame(shape.shape, pixels)
                           : codec == Codec::kBitshuffleLz4 ? block_frame(raw, codec, 256)
                                                            : raw);
-    scan.expected.push_back(reduce_naively(scan.plan, pixels, 0));
+    scan.expected.push_back(reduce_naively(scan.plan, pixels, 0, kRecipe));
     if (i % 7 != 3) continue;
     Frame& damaged = scan.frames.back();
     damaged.payload = damaged.payload.slice(0, random() % damaged.payload.size());

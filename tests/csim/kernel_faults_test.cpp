@@ -89,7 +89,7 @@ TEST(KernelFaults, DamagedByteOffsetIsNamedAndTheNextFrameIsRight) {
     if (pixels.size() > 1) pixels[pixels.size() - 2] = 3;
     pixels.back() = 5;
     const Frame good = byte_offset_frame(plan.shape, pixels);
-    const Accumulators expected = reduce_naively(plan, pixels, 0);
+    const Sums expected = reduce_naively(plan, pixels, 0, kRecipe);
     std::vector<Frame> frames = {good};
     for (const Damage& damage : kByteOffsetDamages) {
       frames.push_back(with_bytes(good, damage.apply(bytes_of(good))));
@@ -117,7 +117,7 @@ TEST(KernelFaults, RawFramesOfTheWrongSizeAreNamedAndTheNextFrameIsRight) {
     const Plan plan = random_plan(shape, random);
     const auto pixels = random_pixels(random, type, plan.pixels());
     const Frame good = raw_frame(plan.shape, type, pixels);
-    const Accumulators expected = reduce_naively(plan, pixels, 0);
+    const Sums expected = reduce_naively(plan, pixels, 0, kRecipe);
     std::vector<Frame> frames = {good};
     const auto size = static_cast<std::ptrdiff_t>(good.payload.size());
     for (const std::ptrdiff_t wrong :
@@ -149,7 +149,7 @@ TEST(KernelFaults, DamagedBlocksAreNamedAndTheNextFrameIsRight) {
     const Plan plan = random_plan(shape, random);
     const auto pixels = random_pixels(random, type, plan.pixels());
     const Frame good = block_frame(raw_frame(plan.shape, type, pixels));
-    const Accumulators expected = reduce_naively(plan, pixels, 0);
+    const Sums expected = reduce_naively(plan, pixels, 0, kRecipe);
     const auto changed = [&](std::size_t at, int value) {
       std::vector<std::byte> bytes = bytes_of(good);
       bytes[at] = static_cast<std::byte>(value);
@@ -211,7 +211,8 @@ TEST(KernelFaults, ResultsOfAnotherBuildAreRefused) {
   std::vector<kernels::SumBeat> missing(kernels::missing_beats_of(plan.bins()));
   results[0].sum[kernels::kHeaderBuild] = static_cast<std::int64_t>(kernels::kBuildWord ^ 0x100);
   try {
-    unpack_result(plan, raw_frame(plan.shape, PixelType::kI32, {}), results.data(), missing.data(), "card 3");
+    unpack_result(plan, kRecipe, raw_frame(plan.shape, PixelType::kI32, {}), results.data(), missing.data(),
+                  "card 3");
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kBackend);

@@ -12,7 +12,6 @@ Plan empty_plan(Shape shape, std::uint32_t bins, PixelType type) {
   plan.shape = shape;
   plan.pixel_type = type;
   plan.axes.emplace_back().centres.resize(bins);
-  plan.options.error_model = kernels::kVariance ? ErrorModel::kPoisson : ErrorModel::kNone;
   plan.weight_bits = 23;
   plan.variance_bits = kernels::kVariance ? 31 : 0;
   plan.validity = {-3, -1, 1 << 20};
@@ -92,7 +91,7 @@ std::vector<FrameResult> launch_frames(const Plan& plan, const std::vector<Frame
                                        annulus_sim::Launch& launch) {
   std::vector<const Frame*> pointers;
   for (const Frame& frame : frames) pointers.push_back(&frame);
-  const DevicePlan packed = pack_plan(plan, "csim");
+  const DevicePlan packed = pack_plan(plan, kRecipe, "csim");
   PackedFrames payloads = pack_frames(pointers);
   // What follows a payload in its last beat must not matter.
   for (std::size_t i = 0; i < frames.size(); ++i) {
@@ -108,7 +107,8 @@ std::vector<FrameResult> launch_frames(const Plan& plan, const std::vector<Frame
   launch.run([&] { sums = call_kernel(packed, codec, type, payloads); });
   std::vector<FrameResult> results;
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    results.push_back(unpack_result(plan, frames[i], &sums.results[i * kernels::result_beats_of(packed.bins)],
+    results.push_back(unpack_result(plan, kRecipe, frames[i],
+                                    &sums.results[i * kernels::result_beats_of(packed.bins)],
                                     &sums.missing[i * kernels::missing_beats_of(packed.bins)], "csim"));
   }
   return results;

@@ -13,6 +13,9 @@
 
 namespace annulus::testing {
 
+// All that the kernels of this build can do.
+inline const Recipe kRecipe{kernels::kVariance ? ErrorModel::kPoisson : ErrorModel::kNone};
+
 struct PlanShape {
   Shape shape{7, 23};
   std::uint32_t bins = 100;

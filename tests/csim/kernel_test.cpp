@@ -18,11 +18,11 @@ constexpr PixelType kTypes[] = {PixelType::kU8,  PixelType::kI8,  PixelType::kU1
 template <typename Pack>
 void expect_definition(const Plan& plan, std::size_t count, std::mt19937_64& random, Pack pack) {
   std::vector<Frame> frames;
-  std::vector<Accumulators> expected;
+  std::vector<Sums> expected;
   for (std::size_t i = 0; i < count; ++i) {
     const auto pixels = random_pixels(random, plan.pixel_type, plan.pixels());
     frames.push_back(pack(pixels));
-    expected.push_back(reduce_naively(plan, pixels, frames.back().fraction_bits));
+    expected.push_back(reduce_naively(plan, pixels, frames.back().fraction_bits, kRecipe));
   }
   const auto results = launch_frames(plan, frames);
   ASSERT_EQ(results.size(), count);
@@ -162,7 +162,7 @@ TEST(Kernel, LargestCountsInTheFullestBinDoNotOverflow) {
     const std::vector<std::int64_t> pixels(shape.size(), value);
     const auto results =
         launch_frames(plan, {byte_offset_frame(shape, pixels), byte_offset_frame(shape, pixels)});
-    EXPECT_EQ(results[0].sums(), reduce_naively(plan, pixels, 0));
+    EXPECT_EQ(results[0].sums(), reduce_naively(plan, pixels, 0, kRecipe));
     EXPECT_EQ(results[1].sums(), results[0].sums());
   }
 }

@@ -91,7 +91,8 @@ def recompute(sums):
     fraction = sums["fraction_bits"][()].astype(int)[:, None]
     count = sums["count"][()] - sums["missing_count"][()]
     norm = (sums["normalization"][()] - sums["missing_normalization"][()]).astype(float)
-    norm = norm * 2.0 ** -(weight + norm_bits) * attrs["normalization_factor"]
+    factor = sums.file["entry/frames/normalization_factor"][()][:, None]
+    norm = norm * 2.0 ** -(weight + norm_bits) * factor
     signal = sums["signal"][()].astype(float) * 2.0 ** -(weight + fraction)
     if "dark" in sums:
         signal -= (sums["dark"][()] - sums["missing_dark"][()]).astype(float) * 2.0 ** -(weight + dark_bits)

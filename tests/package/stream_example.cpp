@@ -50,12 +50,12 @@ int main(int argc, char** argv) try {
   annulus::IntegrationOptions options;
   options.solid_angle = false;
   Lamp lamp(geometry.detector.shape);
-  const auto plan = std::make_shared<const annulus::Plan>(
-      annulus::build_plan(geometry, options, {}, annulus::properties_of(lamp.info({}))));
+  const annulus::Job job{std::make_shared<const annulus::Plan>(
+      annulus::build_plan(geometry, options, {}, annulus::properties_of(lamp.info({}))))};
   const auto backend = annulus::make_backend("cpu");
-  backend->load(plan);
+  backend->load(job);
   Printer printer;
-  annulus::reduce(lamp, plan, *backend, printer);
+  annulus::reduce(lamp, job, *backend, printer);
 } catch (const annulus::Error& error) {
   fmt::print(stderr, "{}\n", error.what());
   return 1;

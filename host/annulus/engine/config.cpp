@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <cstdlib>
 #include <type_traits>
 #include <utility>
@@ -267,6 +268,10 @@ void check(const IntegrateConfig& config) {
     throw Error(ErrorKind::kUsage, "`threads`, `readers`",
                 fmt::format("{} and {} are not sensible", config.threads, config.readers),
                 fmt::format("at most {} each, and at least one reader", kMostThreads));
+  }
+  if (!std::isnormal(config.normalization_factor) || config.normalization_factor < 0) {
+    throw Error(ErrorKind::kPlan, "`normalization_factor`",
+                fmt::format("{} cannot divide", config.normalization_factor), "give a positive number");
   }
   if (config.format == OutputFormat::kXy && config.integration.azimuth_bins) {
     throw Error(ErrorKind::kUsage, "`format`", "xy holds one column of intensities, no cake",

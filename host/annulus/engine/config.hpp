@@ -4,6 +4,7 @@
 
 #include <annulus/backends/common/backend.hpp>
 #include <annulus/plan/options.hpp>
+#include <annulus/plan/recipe.hpp>
 #include <annulus/sources/frame_source.hpp>
 
 #include <nlohmann/json_fwd.hpp>
@@ -22,6 +23,8 @@ struct IntegrateConfig {
   std::vector<std::string> inputs;
   std::string poni;
   IntegrationOptions integration;
+  Recipe recipe;
+  double normalization_factor = 1;
   bool no_solid_angle = false;  // decides about integration.solid_angle
   std::string mask;
   std::string dark;
@@ -103,7 +106,7 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"split", "Pattern", "How pixels are shared among bins: no, bbox or full"},
         integration.splitting);
   visit(OptionInfo{"error_model", "Pattern", "Errors of the pattern: no or poisson"},
-        integration.error_model);
+        config.recipe.error_model);
   visit(OptionInfo{"radial_range", "Pattern", "First and last radial value, in `unit`"},
         integration.radial_range);
   visit(OptionInfo{"azimuth_range", "Pattern", "Azimuths to keep, in degrees; 170 -170 goes through 180"},
@@ -116,7 +119,7 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"no_solid_angle", "Corrections", "Do not correct for the solid angle"},
         config.no_solid_angle);
   visit(OptionInfo{"normalization_factor", "Corrections", "Divides the result (monitor)"},
-        integration.normalization_factor);
+        config.normalization_factor);
   visit(OptionInfo{"dummy", "Corrections", "Value of invalid pixels (default: the detector's habit)"},
         integration.dummy);
   visit(OptionInfo{"delta_dummy", "Corrections", "Pixels this close to the dummy are invalid too"},

@@ -11,15 +11,18 @@ struct Integrator::Worker {
 };
 
 Integrator::Integrator(const Geometry& geometry, const IntegrationOptions& options,
-                       const FrameProperties& frames, const PixelMaps& maps, unsigned threads)
-    : plan_(std::make_shared<const Plan>(build_plan(geometry, options, maps, frames, threads))),
-      worker_(new Worker{make_latency_reducer(make_cpu_plan(plan_, threads), best_instruction_set(),
-                                              resolve_threads(threads))}) {}
+                       const FrameProperties& frames, const PixelMaps& maps, const Recipe& recipe,
+                       unsigned threads)
+    : job_{std::make_shared<const Plan>(build_plan(geometry, options, maps, frames, threads)), recipe} {
+  demand_sums_only(recipe, "Integrator");
+  worker_.reset(new Worker{
+      make_latency_reducer(make_cpu_plan(job_, threads), best_instruction_set(), resolve_threads(threads))});
+}
 
 Integrator::~Integrator() = default;
 
-Accumulators Integrator::accumulate(const Frame& frame) {
-  FrameResult result = std::move(worker_->reducer->reduce({prepare_frame(*plan_, frame)}).front());
+Sums Integrator::accumulate(const Frame& frame) {
+  FrameResult result = std::move(worker_->reducer->reduce({prepare_frame(job_, frame)}).front());
   if (!result.good())
     throw Error(ErrorKind::kInput, describe(frame), result.error().fault(), "the frame is damaged");
   return std::move(result.sums());

@@ -3,7 +3,7 @@
 
 #include <annulus/core/frame.hpp>
 #include <annulus/plan/pattern.hpp>
-#include <annulus/plan/plan.hpp>
+#include <annulus/plan/recipe.hpp>
 
 #include <memory>
 #include <string>
@@ -12,20 +12,24 @@ namespace annulus {
 
 class Integrator {
  public:
-  // Throws as build_plan does.
+  // Throws as build_plan does, and kBackend for a recipe of more than sums.
   Integrator(const Geometry& geometry, const IntegrationOptions& options, const FrameProperties& frames,
-             const PixelMaps& maps = {}, unsigned threads = 0);
+             const PixelMaps& maps = {}, const Recipe& recipe = {}, unsigned threads = 0);
   ~Integrator();
 
-  const Plan& plan() const { return *plan_; }
+  const Plan& plan() const { return *job_.plan; }
 
   // Any frame with the plan's shape and type; throws kInput if it is damaged. One thread at a time.
-  Accumulators accumulate(const Frame& frame);
-  Pattern integrate(const Frame& frame) { return normalise(*plan_, accumulate(frame)); }
+  Sums accumulate(const Frame& frame);
+
+  // `factor` divides the pattern: what a monitor counted during this frame, for example.
+  Pattern integrate(const Frame& frame, double factor = 1) {
+    return normalise(plan(), accumulate(frame), factor);
+  }
 
  private:
   struct Worker;
-  std::shared_ptr<const Plan> plan_;
+  Job job_;
   std::unique_ptr<Worker> worker_;
 };
 

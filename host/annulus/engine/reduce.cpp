@@ -82,10 +82,11 @@ class TicketQueue {
 // The writing side of a scan: takes results in order, normalises them and hands them to the sink.
 class Writer {
  public:
-  Writer(const Plan& plan, bool keep_going, Backend& backend, TicketQueue& tickets, Sink& sink,
+  Writer(const Plan& plan, const ReductionSettings& settings, Backend& backend, TicketQueue& tickets,
+         Sink& sink,
          std::function<void()> on_stopped, std::function<void(const ReductionSummary&)> on_written)
       : plan_(plan),
-        keep_going_(keep_going),
+        settings_(settings),
         backend_(backend),
         tickets_(tickets),
         sink_(sink),
@@ -159,15 +160,16 @@ class Writer {
     ReducedFrame reduced;
     reduced.id = std::move(ticket.id);
     reduced.point = std::move(ticket.point);
+    reduced.normalization = settings_.normalization_factor;
     if (result && !result->good()) ticket.fault = result->error();
     if (ticket.fault) {
       if (!summary_.first_fault) summary_.first_fault = ticket.fault;
-      if (!keep_going_) return stop();
+      if (!settings_.keep_going) return stop();
       reduced.fault = ticket.fault->fault();
       ++summary_.bad;
     } else {
-      reduced.pattern = normalise(plan_, result->sums());
-      reduced.accumulators = std::move(result->sums());
+      reduced.pattern = normalise(plan_, result->sums(), reduced.normalization);
+      reduced.sums = std::move(result->sums());
       summary_.pixels += plan_.pixels();
     }
     summary_.payload_bytes += ticket.payload_bytes;
@@ -205,7 +207,7 @@ class Writer {
   }
 
   const Plan& plan_;
-  const bool keep_going_;
+  const ReductionSettings& settings_;
   Backend& backend_;
   TicketQueue& tickets_;
   Sink& sink_;
@@ -284,7 +286,7 @@ class Batcher {
 
 }  // namespace
 
-ReductionSummary reduce(FrameStream& stream, std::shared_ptr<const Plan> plan, Backend& backend, Sink& sink,
+ReductionSummary reduce(FrameStream& stream, const Job& job, Backend& backend, Sink& sink,
                         const ReductionSettings& settings, std::stop_token stop,
                         const std::function<void(const ReductionProgress&)>& on_progress) {
   const auto start = Clock::now();
@@ -297,7 +299,7 @@ ReductionSummary reduce(FrameStream& stream, std::shared_ptr<const Plan> plan, B
   const std::stop_callback also_end(stop, [&] { ending.request_stop(); });
   TicketQueue tickets;
   Writer writer(
-      *plan, settings.keep_going, backend, tickets, sink, [&] { ending.request_stop(); },
+      *job.plan, settings, backend, tickets, sink, [&] { ending.request_stop(); },
       [&](const ReductionSummary& so_far) {
         if (on_progress) on_progress({so_far.frames, so_far.bad, stream.expected()});
       });

@@ -4,7 +4,7 @@
 #include <annulus/backends/common/backend.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/sink.hpp>
-#include <annulus/plan/plan.hpp>
+#include <annulus/plan/recipe.hpp>
 #include <annulus/sources/frame_stream.hpp>
 
 #include <cstdint>
@@ -18,6 +18,7 @@ namespace annulus {
 struct ReductionSettings {
   bool keep_going = false;                                     // a bad frame is recorded and the scan goes on
   std::uint64_t memory_for_frames = std::uint64_t{512} << 20;  // bytes that the stream has for frames
+  double normalization_factor = 1;                             // divides every pattern
 };
 
 struct ReductionProgress {
@@ -41,11 +42,11 @@ struct ReductionSummary {
   std::optional<Error> first_fault;  // what ended the scan, or the first bad frame with keep_going
 };
 
-// `backend` has `plan` loaded, so that one which refuses it costs no output.
+// `backend` has `job` loaded, so that one which refuses it costs no output.
 // Everything that was reduced is in the sink when this returns or throws; the sink is left open. A stop
 // request ends the scan after what is in work. A bad frame without keep_going ends it too: see first_fault.
 // Throws what the stream, the sink or the backend throw.
-ReductionSummary reduce(FrameStream& stream, std::shared_ptr<const Plan> plan, Backend& backend, Sink& sink,
+ReductionSummary reduce(FrameStream& stream, const Job& job, Backend& backend, Sink& sink,
                         const ReductionSettings& settings = {}, std::stop_token stop = {},
                         const std::function<void(const ReductionProgress&)>& on_progress = {});
 

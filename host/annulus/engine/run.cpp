@@ -50,12 +50,12 @@ void protect_inputs(const IntegrateConfig& config, const std::vector<std::string
 }
 
 std::unique_ptr<Sink> open_sink(const IntegrateConfig& config, const fs::path& path,
-                                std::shared_ptr<const Plan> plan, const RunDescription& description) {
+                                const Job& job, const RunDescription& description) {
   const IfExists if_exists = config.overwrite ? IfExists::kOverwrite
                              : config.append  ? IfExists::kAppend
                                               : IfExists::kRefuse;
-  if (config.format == OutputFormat::kNexus) return open_nexus(path, std::move(plan), description, if_exists);
-  return open_xy(path, std::move(plan), description, if_exists, description.expected_frames == 1);
+  if (config.format == OutputFormat::kNexus) return open_nexus(path, job, description, if_exists);
+  return open_xy(path, job, description, if_exists, description.expected_frames == 1);
 }
 
 // Frames of HDF5 files are named with their dataset, those of a folder with their file.
@@ -106,18 +106,20 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
   // Before the output is touched: neither a backend that is not there or refuses the plan nor a wrong name
   // may cost a file.
   const auto backend = make_backend(config.backend, backend_options(config));
-  backend->load(scan.plan);
+  const Job job{scan.plan, config.recipe};
+  backend->load(job);
   protect_inputs(config, scan.urls, report.output, "`output`");
   if (!config.save_matrix.empty()) {
     protect_inputs(config, scan.urls, config.save_matrix, "`save_matrix`");
     write_matrix(config.save_matrix, *scan.plan, config.overwrite);
   }
   const auto sink =
-      open_sink(config, report.output, scan.plan, describe_run(config, scan, name, expected_frames));
+      open_sink(config, report.output, job, describe_run(config, scan, name, expected_frames));
   ReductionSettings settings;
   settings.keep_going = config.keep_going;
   settings.memory_for_frames = config.memory << 20;
-  report.summary = reduce(stream, scan.plan, *backend, *sink, settings, stop, hooks.progress);
+  settings.normalization_factor = config.normalization_factor;
+  report.summary = reduce(stream, job, *backend, *sink, settings, stop, hooks.progress);
   report.profile = backend->profile();
   const auto closing = Clock::now();
   sink->close();

@@ -3,21 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace annulus {
 
-void check_frame(const Plan& plan, const ReducedFrame& frame) {
-  const std::size_t bins = plan.bins();
+void check_frame(const Job& job, const ReducedFrame& frame) {
+  const std::size_t bins = job.plan->bins();
   const bool bad = !frame.fault.empty();
   const auto fits = [&](std::size_t size, bool expected) { return size == (expected && !bad ? bins : 0); };
-  const Accumulators& sums = frame.accumulators;
-  const bool missing = !sums.missing_count.empty();
-  if (fits(frame.pattern.intensity.size(), true) && fits(sums.signal.size(), true) &&
-      fits(frame.pattern.error.size(), plan.has_variance()) &&
-      fits(sums.variance.size(), plan.has_variance()) && fits(sums.missing_count.size(), missing) &&
-      fits(sums.missing_normalization.size(), missing) &&
-      fits(sums.missing_dark.size(), missing && !plan.totals.dark.empty())) {
-    return;
+  const bool lacks_pixels = frame.sums.has(Quantity::kMissingCount);
+  const std::vector<Quantity> wanted = job.quantities();
+  bool complete = fits(frame.pattern.intensity.size(), true) &&
+                  fits(frame.pattern.error.size(), job.recipe.has_variance());
+  for (const Quantity quantity : all_quantities()) {
+    const bool expected = std::ranges::count(wanted, quantity) > 0 && (lacks_pixels || !is_missing(quantity));
+    complete = complete && frame.sums.words(quantity) == 1 && fits(frame.sums[quantity].size(), expected);
   }
+  if (complete) return;
   throw Error(ErrorKind::kOutput, frame.id.source,
               fmt::format("frame {} does not have the {} bins of the plan", frame.id.in_source, bins));
 }

@@ -5,7 +5,7 @@
 
 namespace annulus {
 
-// Throws kOutput if the frame is not one of the plan.
-void check_frame(const Plan& plan, const ReducedFrame& frame);
+// Throws kOutput if the frame is not one of the job.
+void check_frame(const Job& job, const ReducedFrame& frame);
 
 }  // namespace annulus

@@ -172,6 +172,16 @@ std::optional<std::string> read_text_attribute(hid_t parent, const std::string& 
                     [&](hid_t memory, void* buffer) { return H5Aread(attribute.get(), memory, buffer); });
 }
 
+std::optional<double> read_number_attribute(hid_t parent, const std::string& path, const char* name) {
+  if (!has_object(parent, path) || H5Aexists_by_name(parent, path.c_str(), name, H5P_DEFAULT) <= 0) return {};
+  const Hdf5Handle attribute(H5Aopen_by_name(parent, path.c_str(), name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  double value = 0;
+  if (!attribute || H5Sget_simple_extent_npoints(space.get()) != 1) return {};
+  if (H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &value) < 0) return {};
+  return value;
+}
+
 std::optional<std::vector<double>> read_doubles(hid_t parent, const std::string& path,
                                                 std::size_t most_values) {
   if (!has_object(parent, path)) return {};

@@ -37,6 +37,7 @@ Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<std::in
 // Reading: nothing if the object is absent or of another kind.
 std::optional<std::string> read_text(hid_t parent, const std::string& path);
 std::optional<std::string> read_text_attribute(hid_t parent, const std::string& path, const char* name);
+std::optional<double> read_number_attribute(hid_t parent, const std::string& path, const char* name);
 std::optional<std::vector<double>> read_doubles(hid_t parent, const std::string& path,
                                                 std::size_t most_values);
 

@@ -25,7 +25,7 @@ constexpr std::string_view kAccumulatorsDescription =
     "Exact integer sums of each frame, from which data/I and data/I_errors follow. With "
     "C = count - missing_count[frame], "
     "N = (normalization - missing_normalization[frame]) * 2^-(weight_bits + normalization_bits) "
-    "* normalization_factor, "
+    "* frames/normalization_factor[frame], "
     "S = signal[frame] * 2^-(weight_bits + fraction_bits[frame]), "
     "D = (dark - missing_dark[frame]) * 2^-(weight_bits + dark_bits), 0 where there is no dark, and "
     "V = variance[frame] * 2^-(variance_bits + fraction_bits[frame]): "
@@ -107,7 +107,6 @@ void write_totals(hid_t reduction, const Plan& plan) {
   write_attribute(group.get(), "variance_bits", std::int32_t{plan.variance_bits});
   write_attribute(group.get(), "normalization_bits", std::int32_t{plan.normalization_bits});
   write_attribute(group.get(), "dark_bits", std::int32_t{plan.dark_bits});
-  write_attribute(group.get(), "normalization_factor", plan.options.normalization_factor);
   write_attribute(group.get(), "description", kAccumulatorsDescription);
   const std::size_t lines = layout::extent_of(plan.axes).lines;
   write_array(group.get(), "normalization", plan.totals.normalization, lines);
@@ -147,8 +146,8 @@ void write_data(hid_t entry, const Plan& plan) {
                   std::string_view("effective number of pixels contributing to the corresponding bin"));
 }
 
-void create_bin_rows(hid_t file, const Plan& plan, std::uint64_t expected) {
-  const RowExtent bins = layout::extent_of(plan.axes);
+void create_bin_rows(hid_t file, const Job& job, std::uint64_t expected) {
+  const RowExtent bins = layout::extent_of(job.plan->axes);
   const RowChunk chunk = layout::chunk_of(bins, expected);
   const double nothing = std::numeric_limits<double>::quiet_NaN();
   const std::int64_t zero = 0;
@@ -156,24 +155,23 @@ void create_bin_rows(hid_t file, const Plan& plan, std::uint64_t expected) {
       create_rows(file, layout::kIntensity, H5T_NATIVE_DOUBLE, bins, chunk, &nothing);
   write_attribute(intensity.get(), "units", std::string_view("arbitrary units"));
   write_attribute(intensity.get(), "long_name", std::string_view("intensity"));
-  create_rows(file, layout::kSignal, H5T_NATIVE_INT64, bins, chunk, &zero);
-  if (plan.has_variance()) {
+  if (job.recipe.has_variance()) {
     const Hdf5Handle errors = create_rows(file, layout::kErrors, H5T_NATIVE_DOUBLE, bins, chunk, &nothing);
     write_attribute(errors.get(), "units", std::string_view("arbitrary units"));
     write_attribute(errors.get(), "long_name", std::string_view("estimated intensity error"));
-    create_rows(file, layout::kVariance, H5T_NATIVE_INT64, bins, chunk, &zero);
   }
   const RowChunk sparse = layout::sparse_chunk_of(bins, expected);
-  create_rows(file, layout::kMissingNormalization, H5T_NATIVE_INT64, bins, sparse, &zero);
-  create_rows(file, layout::kMissingCount, H5T_NATIVE_INT64, bins, sparse, &zero);
-  if (!plan.totals.dark.empty())
-    create_rows(file, layout::kMissingDark, H5T_NATIVE_INT64, bins, sparse, &zero);
+  for (const Quantity quantity : job.quantities()) {
+    create_rows(file, layout::sums_of(quantity), H5T_NATIVE_INT64, bins,
+                is_missing(quantity) ? sparse : chunk, &zero);
+  }
 }
 
 void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
   const Hdf5Handle frames = create_group(entry, "frames", "NXcollection");
   write_attribute(frames.get(), "description",
-                  std::string_view("One row a frame. status: 0 good, 1 bad (all NaN, for the reason in "
+                  std::string_view("One row per frame. normalization_factor: what divided "
+                                   "the pattern. status: 0 good, 1 bad (all NaN, for the reason in "
                                    "fault). status is written after everything else of a frame: its length "
                                    "is the number of frames that are stored."));
   const std::uint64_t expected = run.expected_frames;
@@ -184,6 +182,8 @@ void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
   const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
   create_rows(file, layout::kFrameIndex, H5T_NATIVE_UINT64, one_value, chunk, &zero);
   create_rows(file, layout::kFrameInSource, H5T_NATIVE_UINT64, one_value, chunk, &zero);
+  const double one = 1;
+  create_rows(file, layout::kNormalizationFactor, H5T_NATIVE_DOUBLE, one_value, chunk, &one);
   create_rows(file, layout::kInvalidPixels, H5T_NATIVE_UINT64, one_value, chunk, &zero);
   create_rows(file, layout::kFractionBits, H5T_NATIVE_INT32, one_value, chunk, &zero);
   create_rows(file, layout::kStatus, H5T_NATIVE_UINT8, one_value, chunk, &not_stored);
@@ -224,7 +224,8 @@ std::string iso_time() {
   return result;
 }
 
-void write_structure(hid_t file, const Plan& plan, const RunDescription& run) {
+void write_structure(hid_t file, const Job& job, const RunDescription& run) {
+  const Plan& plan = *job.plan;
   const std::string now = iso_time();
   write_root(file, run, now);
   const Hdf5Handle entry = create_group(file, "entry", "NXentry");
@@ -236,12 +237,12 @@ void write_structure(hid_t file, const Plan& plan, const RunDescription& run) {
   write_flag(entry.get(), "solid_angle_applied", plan.options.solid_angle);
   write_flag(entry.get(), "polarization_applied", plan.options.polarization.has_value());
   write_flag(entry.get(), "normalization_applied", true);
-  write_flag(entry.get(), "monitor_applied", plan.options.normalization_factor != 1);
+  write_flag(entry.get(), "monitor_applied", false);  // until a frame says otherwise
   write_instrument(entry.get(), plan.geometry);
   const Hdf5Handle reduction = write_reduction(entry.get(), plan, run, now);
   write_totals(reduction.get(), plan);
   write_data(entry.get(), plan);
-  create_bin_rows(file, plan, run.expected_frames);
+  create_bin_rows(file, job, run.expected_frames);
   create_frame_rows(file, entry.get(), run);
 }
 

@@ -43,22 +43,33 @@ inline constexpr const char* kNorm = "/entry/data/norm";
 inline constexpr const char* kFrames = "/entry/frames";
 inline constexpr const char* kEndTime = "/entry/end_time";
 inline constexpr std::size_t kTimeLength = 32;
+inline constexpr const char* kMonitorApplied = "/entry/monitor_applied";
 
-// One row a frame. `status` is written last: its length is the number of frames that are stored.
+// Files of version 0.1 have one factor for all frames, as an attribute of the accumulators, and no dataset of
+// it.
+inline constexpr const char* kSharedFactor = "normalization_factor";
+
+// One row per frame. `status` is written last: its length is the number of frames that are stored.
 inline constexpr const char* kIntensity = "/entry/data/I";
 inline constexpr const char* kErrors = "/entry/data/I_errors";
-inline constexpr const char* kSignal = "/entry/reduction/accumulators/signal";
-inline constexpr const char* kVariance = "/entry/reduction/accumulators/variance";
-inline constexpr const char* kMissingNormalization = "/entry/reduction/accumulators/missing_normalization";
-inline constexpr const char* kMissingDark = "/entry/reduction/accumulators/missing_dark";
-inline constexpr const char* kMissingCount = "/entry/reduction/accumulators/missing_count";
 inline constexpr const char* kFractionBits = "/entry/reduction/accumulators/fraction_bits";
 inline constexpr const char* kInvalidPixels = "/entry/reduction/accumulators/invalid_pixels";
 inline constexpr const char* kFrameIndex = "/entry/frames/frame_index";
 inline constexpr const char* kSource = "/entry/frames/source";
 inline constexpr const char* kFrameInSource = "/entry/frames/frame_in_source";
+inline constexpr const char* kNormalizationFactor = "/entry/frames/normalization_factor";
 inline constexpr const char* kFault = "/entry/frames/fault";
 inline constexpr const char* kStatus = "/entry/frames/status";
+
+// Where the sums of each quantity are, in the order of the enumeration: the one table of their names.
+inline constexpr std::array<const char*, kQuantityCount> kSums = {
+    "/entry/reduction/accumulators/signal",
+    "/entry/reduction/accumulators/variance",
+    "/entry/reduction/accumulators/missing_normalization",
+    "/entry/reduction/accumulators/missing_dark",
+    "/entry/reduction/accumulators/missing_count",
+};
+constexpr const char* sums_of(Quantity quantity) { return kSums[static_cast<std::size_t>(quantity)]; }
 
 // What `input` holds beside the options; an option of such a name gets "_option" behind it.
 inline constexpr std::string_view kReservedInputs[] = {"poni", "configuration", "plan_hash", "backend"};

@@ -44,7 +44,7 @@ bool has_no_bytes(const fs::path& path) {
          "check the permissions of the folder, or choose another `output`");
 }
 
-void create(const fs::path& path, const Plan& plan, const RunDescription& run, bool replace,
+void create(const fs::path& path, const Job& job, const RunDescription& run, bool replace,
             const std::shared_ptr<WriteFault>& fault) {
   const Hdf5Handle access = guarded_access(fault);
   Hdf5Handle file(H5Fcreate(path.c_str(), replace ? H5F_ACC_TRUNC : H5F_ACC_EXCL, H5P_DEFAULT, access.get()),
@@ -52,7 +52,7 @@ void create(const fs::path& path, const Plan& plan, const RunDescription& run, b
   if (!file) refuse_to_open(path, *fault);
   std::string reason;
   try {
-    write_structure(file.get(), plan, run);
+    write_structure(file.get(), job, run);
   } catch (const Error& error) {
     reason = error.fault();
   }
@@ -78,8 +78,9 @@ void check_same_axis(hid_t file, const fs::path& path, const Plan& plan, const A
          cure);
 }
 
-// Throws unless frames of this plan can follow those in the file.
-void check_same_plan(const fs::path& path, const Plan& plan) {
+// Throws unless frames of this job can follow those in the file.
+void check_same_job(const fs::path& path, const Job& job) {
+  const Plan& plan = *job.plan;
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
   if (!file) file = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   constexpr const char* kCure = "choose another `output`, or replace the file with `overwrite`";
@@ -97,6 +98,19 @@ void check_same_plan(const fs::path& path, const Plan& plan) {
            kCure);
   }
   for (const Axis& axis : plan.axes) check_same_axis(file.get(), path, plan, axis, kCure);
+  if (!has_object(file.get(), layout::kNormalizationFactor)) {
+    refuse(path,
+           "was written by annulus 0.1, which has one normalization factor for all frames; now every frame "
+           "has its own",
+           kCure);
+  }
+  const bool errors = has_object(file.get(), layout::sums_of(Quantity::kVariance));
+  if (errors != job.recipe.has_variance()) {
+    refuse(path,
+           fmt::format("has {} errors, this run makes them {}", errors ? "patterns with" : "no",
+                       errors ? "without" : "with errors"),
+           kCure);
+  }
   if (*hash != plan.hash) {
     refuse(path,
            fmt::format(
@@ -135,10 +149,14 @@ std::uint64_t cut_to_stored_frames(hid_t file) {
                            layout::kFractionBits, layout::kInvalidPixels}) {
     RowDataset(file, path, {}).resize(frames);
   }
-  for (const char* path : {layout::kIntensity, layout::kErrors, layout::kSignal, layout::kVariance,
-                           layout::kMissingNormalization, layout::kMissingDark, layout::kMissingCount}) {
+  const auto cut = [&](const char* path) {
     if (has_object(file, path)) RowDataset(file, path, bins).resize(frames);
-  }
+  };
+  cut(layout::kIntensity);
+  cut(layout::kErrors);
+  for (const char* path : layout::kSums) cut(path);
+  if (has_object(file, layout::kNormalizationFactor))
+    RowDataset(file, layout::kNormalizationFactor, {}).resize(frames);
   return frames;
 }
 
@@ -160,22 +178,22 @@ std::uint64_t repair_nexus(const fs::path& path, const std::shared_ptr<WriteFaul
   return frames;
 }
 
-void prepare_nexus(const fs::path& path, const Plan& plan, const RunDescription& run, IfExists if_exists,
+void prepare_nexus(const fs::path& path, const Job& job, const RunDescription& run, IfExists if_exists,
                    const std::shared_ptr<WriteFault>& fault) {
   check_output_folder(path);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return create(path, plan, run, false, fault);
+  if (!fs::exists(status)) return create(path, job, run, false, fault);
   if (fs::is_directory(status)) refuse(path, "is a folder", "name a file with `output`");
   if (!fs::is_regular_file(status)) refuse(path, "is not a regular file", "choose another `output`");
   if (if_exists == IfExists::kRefuse) refuse(path, "exists already", kChoose);
-  if (has_no_bytes(path)) return create(path, plan, run, true, fault);
+  if (has_no_bytes(path)) return create(path, job, run, true, fault);
   if (!is_annulus_output(path)) {
     refuse(path, "is not an output of annulus, so it is not touched",
            "move it away, or choose another `output`");
   }
-  if (if_exists == IfExists::kOverwrite) return create(path, plan, run, true, fault);
-  check_same_plan(path, plan);
+  if (if_exists == IfExists::kOverwrite) return create(path, job, run, true, fault);
+  check_same_job(path, job);
   repair_nexus(path, fault);
 }
 

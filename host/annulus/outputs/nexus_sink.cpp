@@ -11,45 +11,43 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace annulus {
 
 struct NexusSink::Rows {
-  Rows(hid_t file, const Plan& plan)
-      : intensity(file, layout::kIntensity, layout::extent_of(plan.axes)),
-        signal(file, layout::kSignal, layout::extent_of(plan.axes)),
-        missing_normalization(file, layout::kMissingNormalization, layout::extent_of(plan.axes)),
-        missing_count(file, layout::kMissingCount, layout::extent_of(plan.axes)),
+  Rows(hid_t file, const Job& job)
+      : intensity(file, layout::kIntensity, layout::extent_of(job.plan->axes)),
         fraction_bits(file, layout::kFractionBits, {}),
         invalid_pixels(file, layout::kInvalidPixels, {}),
         index(file, layout::kFrameIndex, {}),
         source(file, layout::kSource, {}),
         frame_in_source(file, layout::kFrameInSource, {}),
+        normalization(file, layout::kNormalizationFactor, {}),
         fault(file, layout::kFault, {}),
         status(file, layout::kStatus, {}) {
-    if (plan.has_variance()) {
-      errors.emplace(file, layout::kErrors, layout::extent_of(plan.axes));
-      variance.emplace(file, layout::kVariance, layout::extent_of(plan.axes));
+    const RowExtent bins = layout::extent_of(job.plan->axes);
+    if (job.recipe.has_variance()) errors.emplace(file, layout::kErrors, bins);
+    for (const Quantity quantity : job.quantities()) {
+      sums.emplace_back(quantity, RowDataset(file, layout::sums_of(quantity), bins));
     }
-    if (!plan.totals.dark.empty())
-      missing_dark.emplace(file, layout::kMissingDark, layout::extent_of(plan.axes));
   }
 
   void resize_all_but_status(std::uint64_t rows) {
-    for (RowDataset* dataset : {&intensity, &signal, &missing_normalization, &missing_count, &fraction_bits,
-                                &invalid_pixels, &index, &source, &frame_in_source, &fault}) {
+    for (RowDataset* dataset : {&intensity, &fraction_bits, &invalid_pixels, &index, &source,
+                                &frame_in_source, &normalization, &fault}) {
       dataset->resize(rows);
     }
-    for (auto* dataset : {&errors, &variance, &missing_dark}) {
-      if (*dataset) (*dataset)->resize(rows);
-    }
+    if (errors) errors->resize(rows);
+    for (auto& [quantity, dataset] : sums) dataset.resize(rows);
   }
 
-  RowDataset intensity, signal, missing_normalization, missing_count;
-  std::optional<RowDataset> errors, variance, missing_dark;
+  RowDataset intensity;
+  std::optional<RowDataset> errors;
+  std::vector<std::pair<Quantity, RowDataset>> sums;
   RowDataset fraction_bits, invalid_pixels;
-  RowDataset index, source, frame_in_source, fault, status;
+  RowDataset index, source, frame_in_source, normalization, fault, status;
 };
 
 namespace {
@@ -71,7 +69,7 @@ void write_rows(RowDataset& dataset, std::uint64_t first, const std::vector<Redu
   const std::size_t bins = extent.values();
   if (layout::is_large(extent)) {
     for (const ReducedFrame& frame : frames) {
-      const std::vector<T>& values = get(frame);
+      const std::span<const T> values = get(frame);
       dataset.write(first++, 1, values.empty() ? std::vector<T>(bins, absent).data() : values.data());
     }
     return;
@@ -79,7 +77,7 @@ void write_rows(RowDataset& dataset, std::uint64_t first, const std::vector<Redu
   staging.resize(frames.size() * bins * sizeof(T));
   T* row = reinterpret_cast<T*>(staging.data());
   for (const ReducedFrame& frame : frames) {
-    const std::vector<T>& values = get(frame);
+    const std::span<const T> values = get(frame);
     if (values.empty()) {
       std::fill_n(row, bins, absent);
     } else {
@@ -120,17 +118,17 @@ std::uint64_t next_index(const RowDataset& index, std::uint64_t rows) {
 
 }  // namespace
 
-NexusSink::NexusSink(std::filesystem::path path, std::shared_ptr<const Plan> plan, const RunDescription& run,
-                     IfExists if_exists, std::shared_ptr<WriteFault> fault)
-    : path_(std::move(path)), plan_(std::move(plan)), fault_(std::move(fault)) {
+NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& run, IfExists if_exists,
+                     std::shared_ptr<WriteFault> fault)
+    : path_(std::move(path)), job_(std::move(job)), fault_(std::move(fault)) {
   const Hdf5Session scope;
-  prepare_nexus(path_, *plan_, run, if_exists, fault_);
+  prepare_nexus(path_, job_, run, if_exists, fault_);
   step([&] {
     const Hdf5Handle access = guarded_access(fault_);
     file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access.get()), H5Fclose);
     if (!file_)
       throw Error(ErrorKind::kOutput, path_.string(), "cannot be opened for writing: " + hdf5_reason());
-    rows_ = std::make_unique<Rows>(file_.get(), *plan_);
+    rows_ = std::make_unique<Rows>(file_.get(), job_);
     stored_ = written_ = rows_->status.rows();
     index_offset_ = next_index(rows_->index, stored_);
   });
@@ -145,7 +143,7 @@ NexusSink::~NexusSink() {
 
 void NexusSink::append(const std::vector<ReducedFrame>& frames) {
   if (frames.empty()) return;
-  for (const ReducedFrame& frame : frames) check_frame(*plan_, frame);
+  for (const ReducedFrame& frame : frames) check_frame(job_, frame);
   const Hdf5Session scope;
   step([&] {
     rows_->resize_all_but_status(written_ + frames.size());
@@ -180,47 +178,32 @@ void NexusSink::close() {
 void NexusSink::write_bins(const std::vector<ReducedFrame>& frames) {
   constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
   const auto put = [&](RowDataset& dataset, auto absent, auto get) {
-    write_rows(dataset, written_, frames, layout::extent_of(plan_->axes), absent, staging_, get);
+    write_rows(dataset, written_, frames, layout::extent_of(job_.plan->axes), absent, staging_, get);
   };
-  put(
-      rows_->intensity, kNothing, [](const ReducedFrame& f) -> const auto& { return f.pattern.intensity; });
-  put(
-      rows_->signal, std::int64_t{0},
-      [](const ReducedFrame& f) -> const auto& { return f.accumulators.signal; });
-  if (rows_->errors) {
-    put(
-        *rows_->errors, kNothing, [](const ReducedFrame& f) -> const auto& { return f.pattern.error; });
-    put(
-        *rows_->variance, std::int64_t{0},
-        [](const ReducedFrame& f) -> const auto& { return f.accumulators.variance; });
+  put(rows_->intensity, kNothing, [](const ReducedFrame& f) { return std::span(f.pattern.intensity); });
+  if (rows_->errors)
+    put(*rows_->errors, kNothing, [](const ReducedFrame& f) { return std::span(f.pattern.error); });
+  for (auto& [quantity, dataset] : rows_->sums) {
+    if (is_missing(quantity)) continue;
+    put(dataset, std::int64_t{0}, [q = quantity](const ReducedFrame& f) { return f.sums[q]; });
   }
 }
 
 // Most frames lack no pixel: chunks of zeros are never written, and take no room in the file.
 void NexusSink::write_missing(const std::vector<ReducedFrame>& frames) {
-  const auto lacks_pixels = [](const ReducedFrame& f) { return !f.accumulators.missing_count.empty(); };
+  const auto lacks_pixels = [](const ReducedFrame& f) { return f.sums.has(Quantity::kMissingCount); };
   if (std::none_of(frames.begin(), frames.end(), lacks_pixels)) return;
-  const RowExtent bins = layout::extent_of(plan_->axes);
-  const auto put = [&](RowDataset& dataset, auto get) {
+  const RowExtent bins = layout::extent_of(job_.plan->axes);
+  for (auto& [quantity, dataset] : rows_->sums) {
+    if (!is_missing(quantity)) continue;
     if (!layout::is_large(bins)) {
-      write_rows(dataset, written_, frames, bins, std::int64_t{0}, staging_, get);
-      return;
+      write_rows(dataset, written_, frames, bins, std::int64_t{0}, staging_,
+                 [q = quantity](const ReducedFrame& f) { return f.sums[q]; });
+      continue;
     }
     for (std::size_t i = 0; i < frames.size(); ++i) {
-      const std::vector<std::int64_t>& values = get(frames[i]);
-      if (!values.empty()) dataset.write_nonzero(written_ + i, values.data());
+      if (frames[i].sums.has(quantity)) dataset.write_nonzero(written_ + i, frames[i].sums[quantity].data());
     }
-  };
-  put(
-      rows_->missing_normalization,
-      [](const ReducedFrame& f) -> const auto& { return f.accumulators.missing_normalization; });
-  put(
-      rows_->missing_count,
-      [](const ReducedFrame& f) -> const auto& { return f.accumulators.missing_count; });
-  if (rows_->missing_dark) {
-    put(
-        *rows_->missing_dark,
-        [](const ReducedFrame& f) -> const auto& { return f.accumulators.missing_dark; });
   }
 }
 
@@ -230,9 +213,13 @@ void NexusSink::write_frames(const std::vector<ReducedFrame>& frames) {
   write_column<std::uint64_t>(rows_->frame_in_source, written_, frames,
                               [](const ReducedFrame& f) { return f.id.in_source; });
   write_column<std::uint64_t>(rows_->invalid_pixels, written_, frames,
-                              [](const ReducedFrame& f) { return f.accumulators.invalid_pixels; });
+                              [](const ReducedFrame& f) { return f.sums.invalid_pixels; });
   write_column<std::int32_t>(rows_->fraction_bits, written_, frames,
-                             [](const ReducedFrame& f) { return f.accumulators.fraction_bits; });
+                             [](const ReducedFrame& f) { return f.sums.fraction_bits; });
+  write_column<double>(rows_->normalization, written_, frames,
+                       [](const ReducedFrame& f) { return f.normalization; });
+  const auto has_factor = [](const ReducedFrame& f) { return f.normalization != 1; };
+  if (!monitor_applied_ && std::any_of(frames.begin(), frames.end(), has_factor)) set_monitor_applied();
   write_texts(rows_->source, written_, frames, staging_, [](const ReducedFrame& f, std::size_t length) {
     return keep_tail(to_utf8(f.id.source), length);
   });
@@ -241,6 +228,17 @@ void NexusSink::write_frames(const std::vector<ReducedFrame>& frames) {
       return keep_head(to_utf8(f.fault), length);
     });
   }
+}
+
+// SWMR allows it for a field of fixed size.
+void NexusSink::set_monitor_applied() {
+  const Hdf5Handle flag(H5Dopen2(file_.get(), layout::kMonitorApplied, H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle type(H5Dget_type(flag.get()), H5Tclose);
+  const std::int8_t yes = 1;
+  if (!flag || H5Dwrite(flag.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &yes) < 0) {
+    throw_hdf5(ErrorKind::kOutput, file_.get(), "cannot note that a monitor was applied");
+  }
+  monitor_applied_ = true;
 }
 
 // The first flush brings the frames to the disk and the size of the file into its superblock; only then may
@@ -305,9 +303,9 @@ void NexusSink::give_up(const std::string& reason) {
   throw *failure_;
 }
 
-std::unique_ptr<Sink> open_nexus(const std::filesystem::path& path, std::shared_ptr<const Plan> plan,
-                                 const RunDescription& run, IfExists if_exists) {
-  return std::make_unique<NexusSink>(path, std::move(plan), run, if_exists);
+std::unique_ptr<Sink> open_nexus(const std::filesystem::path& path, const Job& job, const RunDescription& run,
+                                 IfExists if_exists) {
+  return std::make_unique<NexusSink>(path, job, run, if_exists);
 }
 
 }  // namespace annulus

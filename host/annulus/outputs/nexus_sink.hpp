@@ -18,7 +18,7 @@ namespace annulus {
 
 // Creates the file, or makes an existing one ready to be continued, as `if_exists` says. A file that a killed
 // or failed writer left behind is put in order: cut back to the frames that are stored, and closed.
-void prepare_nexus(const std::filesystem::path& path, const Plan& plan, const RunDescription& run,
+void prepare_nexus(const std::filesystem::path& path, const Job& job, const RunDescription& run,
                    IfExists if_exists, const std::shared_ptr<WriteFault>& fault);
 
 // Cuts every dataset back to the frames that are stored and clears the mark of an unfinished writer. Returns
@@ -29,8 +29,8 @@ std::uint64_t repair_nexus(const std::filesystem::path& path, const std::shared_
 // but its status; flush() brings that to the disk, and only then writes the status of those frames.
 class NexusSink : public Sink {
  public:
-  NexusSink(std::filesystem::path path, std::shared_ptr<const Plan> plan, const RunDescription& run,
-            IfExists if_exists, std::shared_ptr<WriteFault> fault = std::make_shared<WriteFault>());
+  NexusSink(std::filesystem::path path, Job job, const RunDescription& run, IfExists if_exists,
+            std::shared_ptr<WriteFault> fault = std::make_shared<WriteFault>());
   ~NexusSink() override;
 
   void append(const std::vector<ReducedFrame>& frames) override;
@@ -43,13 +43,14 @@ class NexusSink : public Sink {
   void write_bins(const std::vector<ReducedFrame>& frames);
   void write_missing(const std::vector<ReducedFrame>& frames);
   void write_frames(const std::vector<ReducedFrame>& frames);
+  void set_monitor_applied();
   void flush_now();
   void step(const std::function<void()>& work);
   [[noreturn]] void give_up(const std::string& reason);
   void release();
 
   std::filesystem::path path_;
-  std::shared_ptr<const Plan> plan_;
+  Job job_;
   std::shared_ptr<WriteFault> fault_;
   Hdf5Handle file_;
   std::unique_ptr<Rows> rows_;
@@ -59,6 +60,7 @@ class NexusSink : public Sink {
   std::vector<std::uint8_t> statuses_;  // of rows [stored_, written_)
   std::vector<std::byte> staging_;
   std::optional<Error> failure_;
+  bool monitor_applied_ = false;  // a frame of this run had a factor that is not 1
   bool closed_ = false;
 };
 

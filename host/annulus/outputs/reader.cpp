@@ -138,6 +138,7 @@ void PatternFile::read_header() {
   header_.config_json = text(input + "/configuration");
   header_.options = read_options(file);
   header_.has_errors = has_object(file, layout::kErrors);
+  shared_factor_ = read_number_attribute(file, layout::kAccumulators, layout::kSharedFactor).value_or(1);
   for (const AxisKind kind : layout::kAxisKinds) {
     Axis axis = read_axis(file, kind);
     if (axis.bins() > 0) header_.axes.push_back(std::move(axis));
@@ -206,6 +207,10 @@ std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uin
   for (std::size_t i = 0; i < count; ++i) records[i].index = numbers[i];
   read_column(layout::kFrameInSource, first, count, H5T_NATIVE_UINT64, numbers.data());
   for (std::size_t i = 0; i < count; ++i) records[i].frame_in_source = numbers[i];
+  std::vector<double> factors(count, shared_factor_);
+  if (has_object(file_.get(), layout::kNormalizationFactor))
+    read_column(layout::kNormalizationFactor, first, count, H5T_NATIVE_DOUBLE, factors.data());
+  for (std::size_t i = 0; i < count; ++i) records[i].normalization = factors[i];
   std::vector<std::uint8_t> status(count);
   read_column(layout::kStatus, first, count, H5T_NATIVE_UINT8, status.data());
   for (std::size_t i = 0; i < count; ++i)

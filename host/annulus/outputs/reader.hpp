@@ -36,6 +36,7 @@ struct FrameRecord {
   std::uint64_t index = 0;  // position in the scan
   std::string source;
   std::uint64_t frame_in_source = 0;
+  double normalization = 1;  // divided the pattern
   bool bad = false;
   std::string fault;  // why, for a bad frame
 };
@@ -91,6 +92,7 @@ class PatternFile {
   Hdf5Handle file_;
   OutputHeader header_;
   std::uint64_t frames_ = 0;
+  double shared_factor_ = 1;  // of all frames, in files of version 0.1
 };
 
 // All frames; refuses what would not fit into a reasonable part of memory.

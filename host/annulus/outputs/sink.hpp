@@ -2,9 +2,8 @@
 #pragma once
 
 #include <annulus/core/frame.hpp>
-#include <annulus/plan/accumulators.hpp>
 #include <annulus/plan/pattern.hpp>
-#include <annulus/plan/plan.hpp>
+#include <annulus/plan/recipe.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -18,12 +17,13 @@ namespace annulus {
 struct ReducedFrame {
   FrameId id;
   std::vector<double> point;  // as in Frame
+  double normalization = 1;   // divided the pattern: a monitor's count, for example
   std::string fault;          // not empty: a bad frame, recorded as NaN with this reason
-  Accumulators accumulators;  // empty vectors for a bad frame
-  Pattern pattern;            // empty vectors for a bad frame
+  Sums sums;                  // empty for a bad frame
+  Pattern pattern;            // likewise
 };
 
-// What a sink writes once, beside the plan.
+// What a sink writes once, beside the job.
 struct RunDescription {
   std::string program_version;
   std::string backend;
@@ -51,11 +51,11 @@ class Sink {
 enum class IfExists { kRefuse, kOverwrite, kAppend };
 
 // NeXus NXazint1d, or NXazint2d for cakes, growing and SWMR-readable (docs/output_format.md).
-std::unique_ptr<Sink> open_nexus(const std::filesystem::path& path, std::shared_ptr<const Plan> plan,
-                                 const RunDescription& run, IfExists if_exists);
+std::unique_ptr<Sink> open_nexus(const std::filesystem::path& path, const Job& job, const RunDescription& run,
+                                 IfExists if_exists);
 
-// Text, one file a frame in the folder `path`, or the single file `path` when one frame is expected.
-std::unique_ptr<Sink> open_xy(const std::filesystem::path& path, std::shared_ptr<const Plan> plan,
-                              const RunDescription& run, IfExists if_exists, bool single_frame);
+// Text, one file per frame in the folder `path`, or the single file `path` when one frame is expected.
+std::unique_ptr<Sink> open_xy(const std::filesystem::path& path, const Job& job, const RunDescription& run,
+                              IfExists if_exists, bool single_frame);
 
 }  // namespace annulus

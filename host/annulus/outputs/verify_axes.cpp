@@ -60,7 +60,8 @@ std::vector<std::string> verify_axes(hid_t file, const Plan& plan) {
   std::vector<std::string> faults;
   for (const Axis& axis : plan.axes) faults.push_back(check_axis(file, axis));
   faults.push_back(check_norm(file, plan));
-  const bool errors = has_object(file, layout::kErrors), variance = has_object(file, layout::kVariance);
+  const bool errors = has_object(file, layout::kErrors),
+             variance = has_object(file, layout::sums_of(Quantity::kVariance));
   if (errors != variance) {
     faults.push_back(errors ? "has I_errors, but no variance from which they follow"
                             : "has a variance, but no I_errors");

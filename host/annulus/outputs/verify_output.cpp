@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <string>
 
@@ -46,14 +47,24 @@ class StoredSums {
     return read(path.c_str(), RowExtent{cake ? bins_.width : 0, 0}, 0, cake ? bins_.lines : bins_.width);
   }
 
-  // One value a bin of each frame.
-  std::vector<std::int64_t> rows(const char* path, std::uint64_t first, std::uint64_t count) const {
-    return read(path, bins_, first, count);
-  }
-
-  // One value a frame.
-  std::vector<std::int64_t> column(const char* path, std::uint64_t first, std::uint64_t count) const {
-    return read(path, {}, first, count);
+  // Of consecutive frames.
+  std::vector<Sums> frames(const Job& job, std::uint64_t first, std::uint64_t count) const {
+    std::vector<Sums> frames(count);
+    const std::size_t bins = bins_.values();
+    for (const Quantity quantity : job.quantities()) {
+      const auto rows = read(layout::sums_of(quantity), bins_, first, count);
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(i * bins);
+        frames[i].set(quantity, {begin, begin + static_cast<std::ptrdiff_t>(bins)});
+      }
+    }
+    const auto fraction_bits = read(layout::kFractionBits, {}, first, count);
+    const auto invalid_pixels = read(layout::kInvalidPixels, {}, first, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      frames[i].fraction_bits = static_cast<int>(fraction_bits[i]);
+      frames[i].invalid_pixels = static_cast<std::uint64_t>(invalid_pixels[i]);
+    }
+    return frames;
   }
 
  private:
@@ -77,18 +88,18 @@ class StoredSums {
 };
 
 // As much of a plan as normalising needs.
-Plan stored_plan(const StoredSums& sums, const OutputHeader& header) {
-  Plan plan;
+std::shared_ptr<const Plan> stored_plan(const StoredSums& sums, const OutputHeader& header) {
+  const auto stored = std::make_shared<Plan>();
+  Plan& plan = *stored;
   plan.axes = header.axes;
   plan.weight_bits = static_cast<int>(sums.attribute("weight_bits"));
   plan.variance_bits = static_cast<int>(sums.attribute("variance_bits"));
   plan.normalization_bits = static_cast<int>(sums.attribute("normalization_bits"));
   plan.dark_bits = static_cast<int>(sums.attribute("dark_bits"));
-  plan.options.normalization_factor = sums.attribute("normalization_factor");
   plan.totals.count = sums.totals("count");
   plan.totals.normalization = sums.totals("normalization");
   if (sums.has(std::string(layout::kAccumulators) + "/dark")) plan.totals.dark = sums.totals("dark");
-  return plan;
+  return stored;
 }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -103,18 +114,14 @@ std::string compare(const char* what, std::span<const double> stored, const std:
   return {};
 }
 
-// Row i of a block of rows.
-std::vector<std::int64_t> row(const std::vector<std::int64_t>& block, std::size_t i, std::size_t bins) {
-  const auto begin = block.begin() + static_cast<std::ptrdiff_t>(i * bins);
-  return {begin, begin + static_cast<std::ptrdiff_t>(bins)};
-}
-
 // Every pixel of a plan weighs 2^weight_bits in all of its bins together. Unsigned, since a damaged file may
 // state anything.
-std::string check_invalid(const Plan& plan, const std::vector<std::int64_t>& missing, std::int64_t pixels) {
+std::string check_invalid(const Plan& plan, const Sums& sums) {
+  const auto missing = sums[Quantity::kMissingCount];
+  const std::uint64_t pixels = sums.invalid_pixels;
   const auto sum = std::accumulate(missing.begin(), missing.end(), std::uint64_t{0});
   const bool bits_are_possible = plan.weight_bits >= 0 && plan.weight_bits <= kMaxWeightBits;
-  if (bits_are_possible && sum == static_cast<std::uint64_t>(pixels) << plan.weight_bits) return {};
+  if (bits_are_possible && sum == pixels << plan.weight_bits) return {};
   return fmt::format("{} invalid pixels are stated, but missing_count is that of {}", pixels,
                      std::ldexp(static_cast<double>(sum), -plan.weight_bits));
 }
@@ -125,10 +132,12 @@ OutputCheck verify_output(const std::filesystem::path& path) {
   const PatternFile file(path);
   const Hdf5Session scope;
   const StoredSums sums(path, layout::extent_of(file.header().axes));
-  const Plan plan = stored_plan(sums, file.header());
+  Job job{stored_plan(sums, file.header())};
+  const Plan& plan = *job.plan;
   const std::size_t bins = file.bins();
   const std::uint64_t at_once = std::clamp<std::uint64_t>(kMostBinsAtOnce / bins, 1, kMostFramesAtOnce);
-  const bool has_errors = file.header().has_errors && sums.has(layout::kVariance);
+  const bool has_errors = file.header().has_errors && sums.has(layout::sums_of(Quantity::kVariance));
+  if (has_errors) job.recipe.error_model = ErrorModel::kPoisson;
   OutputCheck check;
   for (const std::string& fault : verify_axes(sums.file(), plan)) {
     check.faults.push_back(fmt::format("{}: {}", path.string(), fault));
@@ -136,29 +145,13 @@ OutputCheck verify_output(const std::filesystem::path& path) {
   for (; check.frames < file.frames(); check.frames += std::min(at_once, file.frames() - check.frames)) {
     const std::uint64_t first = check.frames, count = std::min(at_once, file.frames() - first);
     const StoredPatterns patterns = file.read(first, count);
-    const auto signal = sums.rows(layout::kSignal, first, count);
-    const auto fraction_bits = sums.column(layout::kFractionBits, first, count);
-    const auto invalid_pixels = sums.column(layout::kInvalidPixels, first, count);
-    const auto missing_norm = sums.rows(layout::kMissingNormalization, first, count);
-    const auto missing_count = sums.rows(layout::kMissingCount, first, count);
-    std::vector<std::int64_t> variance, missing_dark;
-    if (has_errors) variance = sums.rows(layout::kVariance, first, count);
-    if (!plan.totals.dark.empty()) missing_dark = sums.rows(layout::kMissingDark, first, count);
+    const std::vector<Sums> stored = sums.frames(job, first, count);
 
     for (std::size_t i = 0; i < count; ++i) {
       Pattern expected;  // empty: NaN everywhere, as for a bad frame
       if (patterns.frames[i].bad) ++check.recorded_bad;
-      if (!patterns.frames[i].bad) {
-        Accumulators frame;
-        frame.fraction_bits = static_cast<int>(fraction_bits[i]);
-        frame.signal = row(signal, i, bins);
-        frame.missing_normalization = row(missing_norm, i, bins);
-        frame.missing_count = row(missing_count, i, bins);
-        if (!variance.empty()) frame.variance = row(variance, i, bins);
-        if (!missing_dark.empty()) frame.missing_dark = row(missing_dark, i, bins);
-        expected = normalise(plan, frame);
-      }
-      std::string fault = check_invalid(plan, row(missing_count, i, bins), invalid_pixels[i]);
+      if (!patterns.frames[i].bad) expected = normalise(plan, stored[i], patterns.frames[i].normalization);
+      std::string fault = check_invalid(plan, stored[i]);
       if (fault.empty()) fault = compare("the intensity", patterns.intensity(i), expected.intensity);
       if (fault.empty() && has_errors) fault = compare("the error", patterns.error(i), expected.error);
       if (!fault.empty())

@@ -77,10 +77,9 @@ std::pair<std::string, bool> stem_of(const std::string& source) {
 
 class XySink : public Sink {
  public:
-  XySink(fs::path path, std::shared_ptr<const Plan> plan, const RunDescription& run, IfExists if_exists,
-         bool single_frame)
+  XySink(fs::path path, Job job, const RunDescription& run, IfExists if_exists, bool single_frame)
       : path_(std::move(path)),
-        plan_(std::move(plan)),
+        job_(std::move(job)),
         if_exists_(if_exists),
         single_frame_(single_frame && !fs::is_directory(path_)) {
     describe_run(run);
@@ -93,7 +92,7 @@ class XySink : public Sink {
 
   void append(const std::vector<ReducedFrame>& frames) override {
     for (const ReducedFrame& frame : frames) {
-      check_frame(*plan_, frame);
+      check_frame(job_, frame);
       if (single_frame_ && written_ > 0) {
         refuse_text(path_, "holds one frame, and there are more",
                     "name a folder or a NeXus file with `output`");
@@ -112,8 +111,8 @@ class XySink : public Sink {
     fmt::format_to(std::back_inserter(out), "{}{}\n", kFirstWords, run.program_version);
     comment(out, "date: ", iso_time());
     comment(out, "backend: ", run.backend);
-    comment(out, "plan: ", plan_->hash);
-    comment(out, "unit: ", name_of(plan_->options.unit));
+    comment(out, "plan: ", job_.plan->hash);
+    comment(out, "unit: ", name_of(job_.plan->options.unit));
     for (const auto& [name, value] : run.options) comment(out, "option " + name + ": ", value);
     comment(out, "poni | ", run.poni_text);
     header_ = fmt::to_string(out);
@@ -185,16 +184,17 @@ class XySink : public Sink {
     out.append(std::string_view(header_));
     comment(out, "source: ", frame.id.source);
     comment(out, "frame: ", std::to_string(frame.id.in_source));
+    if (frame.normalization != 1) comment(out, "normalization factor: ", fmt::to_string(frame.normalization));
     const bool bad = !frame.fault.empty();
     if (bad) comment(out, "bad frame: ", frame.fault);
-    const bool errors = plan_->has_variance();
+    const bool errors = job_.recipe.has_variance();
     const auto target = std::back_inserter(out);
     fmt::format_to(target, "#{:>{}} {:>{}}",
                    fmt::format("{}_{}", plan_->radial().name, plan_->radial().units), kColumnWidth, "I",
                    kColumnWidth);
     if (errors) fmt::format_to(target, " {:>{}}", "sigma", kColumnWidth);
     out.push_back('\n');
-    const std::vector<double>& centres = plan_->radial().centres;
+    const std::vector<double>& centres = job_.plan->radial().centres;
     for (std::size_t bin = 0; bin < centres.size(); ++bin) {
       put_number(out, centres[bin]);
       put_number(out, bad ? kNothing : frame.pattern.intensity[bin]);
@@ -205,7 +205,7 @@ class XySink : public Sink {
   }
 
   fs::path path_;
-  std::shared_ptr<const Plan> plan_;
+  Job job_;
   IfExists if_exists_;
   bool single_frame_;
   std::string header_;
@@ -215,14 +215,14 @@ class XySink : public Sink {
 
 }  // namespace
 
-std::unique_ptr<Sink> open_xy(const fs::path& path, std::shared_ptr<const Plan> plan,
-                              const RunDescription& run, IfExists if_exists, bool single_frame) {
-  if (plan->axes.size() > 1) {
+std::unique_ptr<Sink> open_xy(const fs::path& path, const Job& job, const RunDescription& run,
+                              IfExists if_exists, bool single_frame) {
+  if (job.plan->axes.size() > 1) {
     throw Error(ErrorKind::kUsage, path.string(), "xy holds one column of intensities, no cake",
                 "write NeXus, or integrate without azimuthal bins");
   }
   try {
-    return std::make_unique<XySink>(path, std::move(plan), run, if_exists, single_frame);
+    return std::make_unique<XySink>(path, job, run, if_exists, single_frame);
   } catch (const fs::filesystem_error& error) {
     refuse_text(path, "cannot be used: " + error.code().message(),
                 "check its permissions, or choose another `output`");

@@ -72,10 +72,6 @@ void check_options(const Geometry& geometry, const IntegrationOptions& options,
     refuse("`polarization`", fmt::format("{} is not in [-1, 1]", *options.polarization),
            "a synchrotron has about 0.95 to 0.99");
   }
-  if (!std::isnormal(options.normalization_factor) || options.normalization_factor < 0) {
-    refuse("`normalization_factor`", fmt::format("{} cannot divide", options.normalization_factor),
-           "give a positive number");
-  }
   if (options.radial_range) {
     const Range range = *options.radial_range;
     if (!std::isfinite(range.low) || !std::isfinite(range.high) || !(range.low < range.high)) {

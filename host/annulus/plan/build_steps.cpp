@@ -277,7 +277,7 @@ void compile_matrix(Plan& plan, const Splitter& splitter, const std::vector<std:
         ranged ? fmt::format("widen them, and check the mask and the unit, {}", name_of(plan.options.unit))
                : "check that the flat is positive and the mask not full");
   }
-  if (plan.has_variance()) plan.variance_bits = safe_variance_bits(plan, threads);
+  plan.variance_bits = safe_variance_bits(plan, threads);
 }
 
 void choose_correction_bits(Plan& plan, const LargeVector<double>& normalization, const PixelMaps& maps,

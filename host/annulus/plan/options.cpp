@@ -14,6 +14,4 @@ std::string_view name_of(Splitting splitting) {
   return "full";
 }
 
-std::string_view name_of(ErrorModel model) { return model == ErrorModel::kPoisson ? "poisson" : "no"; }
-
 }  // namespace annulus

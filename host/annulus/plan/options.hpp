@@ -1,4 +1,4 @@
-// What the user asks of an integration: everything that shapes the numbers, and nothing else.
+// What the user asks of a plan: everything that decides where pixels go and what they weigh.
 #pragma once
 
 #include <annulus/core/image.hpp>
@@ -12,11 +12,9 @@
 namespace annulus {
 
 enum class Splitting { kNo, kBoundingBox, kFull };
-enum class ErrorModel { kNone, kPoisson };
 
-// "no", "bbox", "full"; "no", "poisson".
+// "no", "bbox", "full".
 std::string_view name_of(Splitting splitting);
-std::string_view name_of(ErrorModel model);
 
 struct Range {
   double low = 0;
@@ -28,7 +26,6 @@ struct IntegrationOptions {
   std::uint32_t bins = 1000;
   Unit unit = Unit::kTwoThetaDeg;
   Splitting splitting = Splitting::kBoundingBox;
-  ErrorModel error_model = ErrorModel::kNone;
   std::optional<Range> radial_range;   // in `unit`
   std::optional<Range> azimuth_range;  // degrees; low > high or high > 180 crosses the cut
 
@@ -38,7 +35,6 @@ struct IntegrationOptions {
 
   bool solid_angle = true;
   std::optional<double> polarization;  // factor in [-1, 1]; none: no correction
-  double normalization_factor = 1;     // monitor; divides the result
 
   std::optional<double> dummy;            // value of invalid pixels; none: the detector's habit
   std::optional<double> delta_dummy;      // |raw - dummy| <= delta is invalid

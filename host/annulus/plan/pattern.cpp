@@ -5,35 +5,40 @@
 
 namespace annulus {
 
-Pattern normalise(const Plan& plan, const Accumulators& sums) {
+Pattern normalise(const Plan& plan, const Sums& sums, double factor) {
   constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
   const double signal_unit = std::ldexp(1.0, -(plan.weight_bits + sums.fraction_bits));
   const double dark_unit = std::ldexp(1.0, -(plan.weight_bits + plan.dark_bits));
   const double norm_unit = std::ldexp(1.0, -(plan.weight_bits + plan.normalization_bits));
   const double variance_unit = std::ldexp(1.0, -(plan.variance_bits + sums.fraction_bits));
-  const bool all_valid = sums.missing_count.empty();
+  const auto signal_sums = sums[Quantity::kSignal];
+  const auto variance_sums = sums[Quantity::kVariance];
+  const auto missing_count = sums[Quantity::kMissingCount];
+  const auto missing_normalization = sums[Quantity::kMissingNormalization];
+  const auto missing_dark = sums[Quantity::kMissingDark];
+  const bool all_valid = missing_count.empty();
 
   Pattern pattern;
   const std::size_t bins = plan.bins();
   pattern.intensity.resize(bins);
-  pattern.error.resize(sums.variance.size());
+  pattern.error.resize(variance_sums.size());
   for (std::size_t bin = 0; bin < bins; ++bin) {
-    const std::int64_t count = plan.totals.count[bin] - (all_valid ? 0 : sums.missing_count[bin]);
-    std::int64_t norm = plan.totals.normalization[bin] - (all_valid ? 0 : sums.missing_normalization[bin]);
-    const double denominator = static_cast<double>(norm) * norm_unit * plan.options.normalization_factor;
+    const std::int64_t count = plan.totals.count[bin] - (all_valid ? 0 : missing_count[bin]);
+    std::int64_t norm = plan.totals.normalization[bin] - (all_valid ? 0 : missing_normalization[bin]);
+    const double denominator = static_cast<double>(norm) * norm_unit * factor;
     if (count == 0 || denominator == 0) {
       pattern.intensity[bin] = kNothing;
       if (!pattern.error.empty()) pattern.error[bin] = kNothing;
       continue;
     }
-    double signal = static_cast<double>(sums.signal[bin]) * signal_unit;
+    double signal = static_cast<double>(signal_sums[bin]) * signal_unit;
     if (!plan.totals.dark.empty()) {
-      const std::int64_t dark = plan.totals.dark[bin] - (all_valid ? 0 : sums.missing_dark[bin]);
+      const std::int64_t dark = plan.totals.dark[bin] - (all_valid ? 0 : missing_dark[bin]);
       signal -= static_cast<double>(dark) * dark_unit;
     }
     pattern.intensity[bin] = signal / denominator;
     if (!pattern.error.empty()) {
-      pattern.error[bin] = std::sqrt(static_cast<double>(sums.variance[bin]) * variance_unit) / denominator;
+      pattern.error[bin] = std::sqrt(static_cast<double>(variance_sums[bin]) * variance_unit) / denominator;
     }
   }
   return pattern;

@@ -1,7 +1,7 @@
 // The diffraction pattern of one frame, in the user's units.
 #pragma once
 
-#include <annulus/plan/accumulators.hpp>
+#include <annulus/plan/sums.hpp>
 
 #include <vector>
 
@@ -12,7 +12,8 @@ struct Pattern {
   std::vector<double> error;      // standard error; empty without error model
 };
 
-// (S - D) / (N * factor) and sqrt(V) / (N * factor), once, in double: the only floating point of the way.
-Pattern normalise(const Plan& plan, const Accumulators& accumulators);
+// (S - D) / (N * factor) and sqrt(V) / (N * factor), once, in double: the only floating point of the way. The
+// factor is the frame's: what a monitor counted, for example.
+Pattern normalise(const Plan& plan, const Sums& sums, double factor = 1);
 
 }  // namespace annulus

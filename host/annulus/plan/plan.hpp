@@ -60,7 +60,7 @@ struct Plan {
 
   // Fixed point: c = weight / 2^weight_bits, n = normalization / 2^normalization_bits, and so on.
   int weight_bits = 0;
-  int variance_bits = 0;  // of squared weights; 0 without error model
+  int variance_bits = 0;  // of squared weights
   int normalization_bits = 0;
   int dark_bits = 0;
 
@@ -76,7 +76,6 @@ struct Plan {
   const Axis& radial() const { return axes.front(); }
   std::uint32_t bins() const { return static_cast<std::uint32_t>(bin_count(axes)); }  // of all axes together
   std::size_t pixels() const { return shape.size(); }
-  bool has_variance() const { return options.error_model == ErrorModel::kPoisson; }
 
   bool operator==(const Plan&) const = default;
 };

@@ -26,12 +26,10 @@ void hash_beginning(Sha256& sha, const Plan& plan) {
   sha.add_value(options.bins);
   sha.add_value(options.unit);
   sha.add_value(options.splitting);
-  sha.add_value(options.error_model);
   add_optional(options.radial_range, add_range);
   add_optional(options.azimuth_range, add_range);
   sha.add_value(options.solid_angle);
   add_optional(options.polarization, add_number);
-  sha.add_value(options.normalization_factor);
 
   sha.add_value(plan.pixel_type);
   add_optional(plan.saturation, add_number);

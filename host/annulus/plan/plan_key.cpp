@@ -77,14 +77,12 @@ void add_options(KeyHash& key, const IntegrationOptions& options) {
   key.add(options.bins);
   key.add(options.unit);
   key.add(options.splitting);
-  key.add(options.error_model);
   key.add(options.radial_range);
   key.add(options.azimuth_range);
   key.add(options.azimuth_bins);
   key.add(options.chi_discontinuity);
   key.add(options.solid_angle);
   key.add(options.polarization);
-  key.add(options.normalization_factor);
   key.add(options.dummy);
   key.add(options.delta_dummy);
   key.add(options.max_count);

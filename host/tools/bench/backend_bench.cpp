@@ -31,7 +31,7 @@ std::vector<Candidate> backend_candidates(const BenchContext& context) {
   std::vector<Candidate> candidates;
   for (const ErrorModel model : context.options.error_models) {
     const auto workload = std::make_shared<Workload>();
-    workload->plan = context.subject.make_plan(model);
+    workload->job = context.subject.make_job(model);
     workload->frames = context.subject.frames();
     for (const BackendCase& each : cases_of(context.options)) {
       const Work work = work_of(each, *workload);

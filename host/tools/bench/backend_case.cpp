@@ -48,7 +48,7 @@ BackendOptions BackendCase::options() const {
 
 std::unique_ptr<Backend> BackendCase::start(const Workload& workload) const {
   auto backend = make_backend(kBackend, options());
-  const Load load = backend->load(workload.plan);
+  const Load load = backend->load(workload.job);
   reduce(*backend, workload, load.in_flight * load.batch, nullptr);
   return backend;
 }
@@ -60,7 +60,7 @@ Work work_of(const BackendCase& backend_case, const Workload& workload) {
   const std::uint64_t least = std::max<std::uint64_t>(workload.frames.size(), kBatchesAThread * at_once);
   Work work;
   work.frames = (least + at_once - 1) / at_once * at_once;  // no thread idles at the end for want of a batch
-  work.pixels = work.frames * workload.plan->pixels();
+  work.pixels = work.frames * workload.job.plan->pixels();
   for (std::uint64_t i = 0; i < work.frames; ++i) {
     work.bytes += workload.frames[i % workload.frames.size()].payload.size();
   }
@@ -80,7 +80,7 @@ void demand_good(const FrameResult& result, const Frame& frame) {
 }
 
 void demand_expected(const FrameResult& first, const Workload& workload) {
-  if (workload.expected->signal.empty()) *workload.expected = first.sums();
+  if (!workload.expected->has(Quantity::kSignal)) *workload.expected = first.sums();
   if (*workload.expected == first.sums()) return;
   throw Error(ErrorKind::kBackend, kBackend, "its sums depend on how it is run",
               "this is a fault of the program: please report it");

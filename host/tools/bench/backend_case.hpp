@@ -2,7 +2,6 @@
 #pragma once
 
 #include <annulus/backends/common/backend.hpp>
-#include <annulus/plan/options.hpp>
 
 #include <tools/bench/measure.hpp>
 
@@ -12,13 +11,13 @@
 
 namespace annulus {
 
-// A plan with frames in memory that fit it.
+// A job with frames in memory for it.
 struct Workload {
-  std::shared_ptr<const Plan> plan;
+  Job job;
   std::vector<Frame> frames;
 
   // Sums of the first frame as the first candidate had them: all others must have the same.
-  std::shared_ptr<Accumulators> expected = std::make_shared<Accumulators>();
+  std::shared_ptr<Sums> expected = std::make_shared<Sums>();
 };
 
 struct BackendCase {

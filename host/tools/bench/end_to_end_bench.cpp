@@ -14,7 +14,7 @@ namespace {
 struct EndToEndCase {
   Subject::Scan scan;
   OpenOptions open;
-  std::shared_ptr<const Plan> plan;
+  Job job;
   unsigned threads = 1;
   unsigned readers = 2;
   std::uint64_t memory = 0;  // MiB
@@ -27,7 +27,7 @@ void time_scan(const EndToEndCase& run, std::vector<double>& seconds) {
   BackendOptions options;
   options.threads = run.threads;
   const auto backend = make_backend("cpu", options);
-  backend->load(run.plan);
+  backend->load(run.job);
   RunDescription description;
   description.program_version = kVersion;
   description.expected_frames = run.scan.work.frames;
@@ -42,9 +42,9 @@ void time_scan(const EndToEndCase& run, std::vector<double>& seconds) {
   settings.memory_for_frames = files.memory;
   ReductionSummary summary;
   seconds.push_back(seconds_of([&] {
-    const auto sink = open_nexus(run.output, run.plan, description, IfExists::kOverwrite);
+    const auto sink = open_nexus(run.output, run.job, description, IfExists::kOverwrite);
     FileStream stream(run.scan.urls, files);
-    summary = reduce(stream, run.plan, *backend, *sink, settings);
+    summary = reduce(stream, run.job, *backend, *sink, settings);
     sink->close();
   }));
   if (summary.first_fault) throw *summary.first_fault;
@@ -56,11 +56,11 @@ std::vector<Candidate> end_to_end_candidates(const BenchContext& context) {
   const IntegrateConfig& config = context.subject.config();
   std::vector<Candidate> candidates;
   for (const ErrorModel model : context.options.error_models) {
-    const auto plan = context.subject.make_plan(model);
+    const Job job = context.subject.make_job(model);
     for (const unsigned threads : context.options.threads) {
       const EndToEndCase run{context.subject.scan(context.options.scan_frames),
                              open_options(config),
-                             plan,
+                             job,
                              threads,
                              config.readers,
                              config.memory,

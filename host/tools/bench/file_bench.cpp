@@ -39,7 +39,7 @@ void read_all(const std::vector<std::string>& urls, const OpenOptions& open, uns
 
 std::vector<FrameResult> results_of(const Workload& workload) {
   const auto backend = make_backend("cpu");
-  backend->load(workload.plan);
+  backend->load(workload.job);
   std::vector<FrameResult> results;
   for (const Frame& frame : workload.frames) {
     backend->submit({frame});
@@ -53,13 +53,13 @@ std::vector<FrameResult> results_of(const Workload& workload) {
 
 Workload workload_for(const Subject& subject, ErrorModel model) {
   Workload workload;
-  workload.plan = subject.make_plan(model);
+  workload.job = subject.make_job(model);
   workload.frames = subject.frames();
   return workload;
 }
 
 // In groups, as the reduction of a scan writes.
-void write_patterns(const std::filesystem::path& path, const std::shared_ptr<const Plan>& plan,
+void write_patterns(const std::filesystem::path& path, const Job& job,
                     const std::vector<ReducedFrame>& frames, std::uint64_t count) {
   constexpr std::size_t kGroup = 32;
   RunDescription run;
@@ -67,7 +67,7 @@ void write_patterns(const std::filesystem::path& path, const std::shared_ptr<con
   run.expected_frames = count;
   for (const ReducedFrame& frame : frames)
     run.longest_source_name = std::max(run.longest_source_name, frame.id.source.size());
-  const auto sink = open_nexus(path, plan, run, IfExists::kOverwrite);
+  const auto sink = open_nexus(path, job, run, IfExists::kOverwrite);
   std::vector<ReducedFrame> group;
   for (std::uint64_t i = 0; i < count; ++i) {
     group.push_back(frames[i % frames.size()]);
@@ -84,8 +84,8 @@ std::vector<ReducedFrame> patterns_of(const Workload& workload) {
   for (FrameResult& result : results_of(workload)) {
     ReducedFrame frame;
     frame.id.source = workload.frames[frames.size()].id.source;
-    frame.pattern = normalise(*workload.plan, result.sums());
-    frame.accumulators = std::move(result.sums());
+    frame.pattern = normalise(*workload.job.plan, result.sums());
+    frame.sums = std::move(result.sums());
     frames.push_back(std::move(frame));
   }
   return frames;
@@ -112,9 +112,9 @@ std::vector<Candidate> normalise_candidates(const BenchContext& context) {
     const Workload workload = workload_for(context.subject, model);
     const auto results = std::make_shared<const std::vector<FrameResult>>(results_of(workload));
     candidates.push_back({"normalise",
-                          {{"bins", workload.plan->bins()}, {"error_model", std::string(name_of(model))}},
+                          {{"bins", workload.job.plan->bins()}, {"error_model", std::string(name_of(model))}},
                           {results->size(), 0, 0},
-                          [results, plan = workload.plan](std::vector<double>& seconds) {
+                          [results, plan = workload.job.plan](std::vector<double>& seconds) {
                             seconds.push_back(seconds_of([&] {
                               for (const FrameResult& result : *results) normalise(*plan, result.sums());
                             }));
@@ -130,13 +130,13 @@ std::vector<Candidate> write_candidates(const BenchContext& context) {
     const auto patterns = std::make_shared<const std::vector<ReducedFrame>>(patterns_of(workload));
     const std::filesystem::path path = context.scratch / "write.nxs";
     const std::uint64_t count = context.options.scan_frames;
-    write_patterns(path, workload.plan, *patterns, count);
+    write_patterns(path, workload.job, *patterns, count);
     candidates.push_back({"write",
-                          {{"bins", workload.plan->bins()}, {"error_model", std::string(name_of(model))}},
+                          {{"bins", workload.job.plan->bins()}, {"error_model", std::string(name_of(model))}},
                           {count, 0, std::filesystem::file_size(path)},
-                          [=, plan = workload.plan](std::vector<double>& seconds) {
+                          [=, job = workload.job](std::vector<double>& seconds) {
                             seconds.push_back(
-                                seconds_of([&] { write_patterns(path, plan, *patterns, count); }));
+                                seconds_of([&] { write_patterns(path, job, *patterns, count); }));
                           }});
   }
   return candidates;

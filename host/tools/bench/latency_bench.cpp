@@ -21,7 +21,7 @@ Pattern pattern_of(Backend& backend, const Workload& workload, Frame frame) {
   backend.submit({frame});
   const std::vector<FrameResult> results = backend.collect();
   demand_good(results.front(), frame);
-  return normalise(*workload.plan, results.front().sums());
+  return normalise(*workload.job.plan, results.front().sums());
 }
 
 // A sample for each frame, on a backend that has seen a few already.
@@ -31,7 +31,7 @@ void time_frames(const LatencyCase& latency, std::vector<double>& seconds) {
   options.threads = latency.threads;
   options.latency = true;
   const auto backend = make_backend("cpu", options);
-  backend->load(workload.plan);
+  backend->load(workload.job);
   constexpr std::size_t kWarmUp = 3;
   for (std::size_t i = 0; i < kWarmUp; ++i) pattern_of(*backend, workload, workload.frames.front());
 
@@ -57,7 +57,7 @@ std::vector<Candidate> latency_candidates(const BenchContext& context) {
   std::vector<Candidate> candidates;
   for (const ErrorModel model : context.options.error_models) {
     const auto workload = std::make_shared<Workload>();
-    workload->plan = subject.make_plan(model);
+    workload->job = subject.make_job(model);
     workload->frames = subject.frames();
     for (const unsigned threads : context.options.threads) {
       for (const bool from_file : {true, false}) {

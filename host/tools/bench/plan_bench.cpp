@@ -13,7 +13,7 @@ Candidate time_plan(const std::string& what, const IntegrateConfig& config) {
   return {"plan",
           {{"what", what},
            {"threads", config.threads},
-           {"error_model", std::string(name_of(config.integration.error_model))}},
+           {"error_model", std::string(name_of(config.recipe.error_model))}},
           {},
           [config](std::vector<double>& seconds) {
             std::shared_ptr<const Plan> plan;  // its end is not part of the time
@@ -21,18 +21,17 @@ Candidate time_plan(const std::string& what, const IntegrateConfig& config) {
           }};
 }
 
-Candidate time_load(unsigned threads, const std::shared_ptr<const Plan>& plan) {
-  return {"plan",
-          {{"what", "load"},
-           {"threads", threads},
-           {"error_model", std::string(name_of(plan->options.error_model))}},
-          {},
-          [=](std::vector<double>& seconds) {
-            BackendOptions options;
-            options.threads = threads;
-            const auto backend = make_backend("cpu", options);
-            seconds.push_back(seconds_of([&] { backend->load(plan); }));
-          }};
+Candidate time_load(unsigned threads, const Job& job) {
+  return {
+      "plan",
+      {{"what", "load"}, {"threads", threads}, {"error_model", std::string(name_of(job.recipe.error_model))}},
+      {},
+      [=](std::vector<double>& seconds) {
+        BackendOptions options;
+        options.threads = threads;
+        const auto backend = make_backend("cpu", options);
+        seconds.push_back(seconds_of([&] { backend->load(job); }));
+      }};
 }
 
 }  // namespace
@@ -41,12 +40,12 @@ std::vector<Candidate> plan_candidates(const BenchContext& context) {
   std::vector<Candidate> candidates;
   for (const ErrorModel model : context.options.error_models) {
     IntegrateConfig config = context.subject.config();
-    config.integration.error_model = model;
-    const auto plan = make_scan_plan(config).plan;
+    config.recipe.error_model = model;
+    const Job job{make_scan_plan(config).plan, config.recipe};
     for (const unsigned threads : context.options.threads) {
       config.threads = threads;
       candidates.push_back(time_plan("make", config));
-      candidates.push_back(time_load(threads, plan));
+      candidates.push_back(time_load(threads, job));
     }
     // The first run leaves the plan in the cache, from which all others take it. Without a file there is
     // nothing to be timed.

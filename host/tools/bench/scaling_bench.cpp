@@ -20,7 +20,7 @@ Candidate time_workload(const char* bench, Parameters parameters, const BackendC
   const Work work = work_of(backend_case, *workload);
   parameters.insert(parameters.end(),
                     {{"threads", backend_case.threads},
-                     {"error_model", std::string(name_of(workload->plan->options.error_model))}});
+                     {"error_model", std::string(name_of(workload->job.recipe.error_model))}});
   return {bench, std::move(parameters), work,
           [=](std::vector<double>& seconds) { time_backend(backend_case, *workload, work.frames, seconds); }};
 }
@@ -47,7 +47,7 @@ std::vector<Candidate> detector_candidates(const BenchContext& context) {
     options.frames = frames_of(simulated_geometry(options.simulation).detector.shape.size(), context);
     const Subject subject(options, context.scratch / ("detector_" + name));
     const auto workload = std::make_shared<Workload>();
-    workload->plan = subject.make_plan(model);
+    workload->job = subject.make_job(model);
     workload->frames = subject.frames();
     candidates.push_back(time_workload("detectors",
                                        {{"detector", subject.name()}, {"pixels", subject.pixels()}},
@@ -61,7 +61,7 @@ std::vector<Candidate> bins_candidates(const BenchContext& context) {
   std::vector<Candidate> candidates;
   for (const std::uint32_t bins : context.options.bins) {
     const auto workload = std::make_shared<Workload>();
-    workload->plan = context.subject.make_plan(model, bins);
+    workload->job = context.subject.make_job(model, bins);
     workload->frames = context.subject.frames();
     candidates.push_back(time_workload("bins", {{"bins", bins}}, usual_case(context.options), workload));
   }

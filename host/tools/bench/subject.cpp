@@ -66,15 +66,13 @@ Subject::Scan Subject::scan(std::uint64_t frames) const {
   return scan;
 }
 
-std::shared_ptr<const Plan> Subject::make_plan(ErrorModel model) const {
-  return make_plan(model, config_.integration.bins);
-}
+Job Subject::make_job(ErrorModel model) const { return make_job(model, config_.integration.bins); }
 
-std::shared_ptr<const Plan> Subject::make_plan(ErrorModel model, std::uint32_t bins) const {
+Job Subject::make_job(ErrorModel model, std::uint32_t bins) const {
   IntegrateConfig config = config_;
-  config.integration.error_model = model;
+  config.recipe.error_model = model;
   config.integration.bins = bins;
-  return make_scan_plan(config).plan;
+  return {make_scan_plan(config).plan, config.recipe};
 }
 
 }  // namespace annulus

@@ -40,8 +40,8 @@ class Subject {
   };
   Scan scan(std::uint64_t frames) const;
 
-  std::shared_ptr<const Plan> make_plan(ErrorModel model) const;
-  std::shared_ptr<const Plan> make_plan(ErrorModel model, std::uint32_t bins) const;
+  Job make_job(ErrorModel model) const;
+  Job make_job(ErrorModel model, std::uint32_t bins) const;
 
  private:
   void simulate(const BenchOptions& options, const std::filesystem::path& folder);

@@ -96,7 +96,7 @@ Split split(std::uint64_t once, std::uint64_t twice) {
 }  // namespace
 
 struct CycleCounter::State {
-  std::shared_ptr<const Plan> plan;
+  Job job;
   DevicePlan packed;
   Codec codec = Codec::kRaw;
   PixelType type = PixelType::kI32;
@@ -107,11 +107,12 @@ struct CycleCounter::State {
   void begin(const Frame& frame, const TimedLaunch& launch);
 };
 
-CycleCounter::CycleCounter(std::shared_ptr<const Plan> plan) : state_(new State) {
-  state_->packed = pack_plan(*plan, kName);
-  state_->totals.pixels = plan->pixels();
-  state_->totals.bins = plan->bins();
-  state_->plan = std::move(plan);
+CycleCounter::CycleCounter(Job job) : state_(new State) {
+  demand_sums_only(job.recipe, kName);
+  state_->packed = pack_plan(*job.plan, job.recipe, kName);
+  state_->totals.pixels = job.plan->pixels();
+  state_->totals.bins = job.plan->bins();
+  state_->job = std::move(job);
 }
 
 CycleCounter::~CycleCounter() = default;
@@ -132,7 +133,8 @@ void CycleCounter::State::check(const Frame& frame) const {
 }
 
 void CycleCounter::State::check(const Frame& frame, const LaunchSums& sums) const {
-  const FrameResult result = unpack_result(*plan, frame, sums.results.data(), sums.missing.data(), kName);
+  const FrameResult result =
+      unpack_result(*job.plan, job.recipe, frame, sums.results.data(), sums.missing.data(), kName);
   if (!result.good()) throw Error(ErrorKind::kInput, describe(frame), result.fault(), "the frame is damaged");
 }
 
@@ -149,7 +151,7 @@ void CycleCounter::State::begin(const Frame& frame, const TimedLaunch& launch) {
 
 void CycleCounter::add(const Frame& as_read) {
   State& state = *state_;
-  const Frame frame = prepare_frame(*state.plan, as_read);
+  const Frame frame = prepare_frame(state.job, as_read);
   state.check(frame);
   const TimedLaunch once = launch_recorded(state.packed, frame, 1);
   state.check(frame, once.sums);

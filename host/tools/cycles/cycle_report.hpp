@@ -3,7 +3,7 @@
 #pragma once
 
 #include <annulus/core/frame.hpp>
-#include <annulus/plan/plan.hpp>
+#include <annulus/plan/recipe.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -67,8 +67,8 @@ struct CycleReport {
 
 class CycleCounter {
  public:
-  // Throws kBackend if the kernels cannot take the plan.
-  explicit CycleCounter(std::shared_ptr<const Plan> plan);
+  // Throws kBackend if the kernels cannot take the job.
+  explicit CycleCounter(Job job);
   ~CycleCounter();
 
   // Throws kInput for a frame that is damaged or needs another kernel than those before.

@@ -1,7 +1,7 @@
 // The definitions of docs/numerics.md, word for word and in 128-bit integers: what backends are held against.
 #pragma once
 
-#include <annulus/plan/accumulators.hpp>
+#include <annulus/plan/recipe.hpp>
 
 #include <stdexcept>
 #include <vector>
@@ -16,11 +16,11 @@ inline std::int64_t narrow(Wide value) {
 }
 
 // `pixels` are the frame's values, however they were packed.
-inline Accumulators reduce_naively(const Plan& plan, const std::vector<std::int64_t>& pixels,
-                                   int fraction_bits) {
+inline Sums reduce_naively(const Plan& plan, const std::vector<std::int64_t>& pixels, int fraction_bits,
+                           const Recipe& recipe = {}) {
   const std::size_t bins = plan.bins();
   std::vector<Wide> signal(bins), variance(bins), norm(bins), dark(bins), count(bins);
-  Accumulators sums;
+  Sums sums;
   for (std::size_t pixel = 0; pixel < pixels.size(); ++pixel) {
     const std::int64_t raw = pixels[pixel];
     const bool dummy = raw >= plan.validity.dummy_low && raw <= plan.validity.dummy_high;
@@ -50,12 +50,12 @@ inline Accumulators reduce_naively(const Plan& plan, const std::vector<std::int6
     for (const Wide value : values) result.push_back(narrow(value));
     return result;
   };
-  sums.signal = narrowed(signal);
-  if (plan.has_variance()) sums.variance = narrowed(variance);
+  sums.set(Quantity::kSignal, narrowed(signal));
+  if (recipe.has_variance()) sums.set(Quantity::kVariance, narrowed(variance));
   if (sums.invalid_pixels > 0) {
-    sums.missing_normalization = narrowed(norm);
-    sums.missing_count = narrowed(count);
-    if (!plan.dark.empty()) sums.missing_dark = narrowed(dark);
+    sums.set(Quantity::kMissingNormalization, narrowed(norm));
+    sums.set(Quantity::kMissingCount, narrowed(count));
+    if (!plan.dark.empty()) sums.set(Quantity::kMissingDark, narrowed(dark));
   }
   sums.fraction_bits = fraction_bits;
   return sums;

@@ -18,7 +18,7 @@ TEST(Config, JsonGoesThereAndBackUnchanged) {
   config.integration.bins = 321;
   config.integration.unit = Unit::kQPerA;
   config.integration.splitting = Splitting::kFull;
-  config.integration.error_model = ErrorModel::kPoisson;
+  config.recipe.error_model = ErrorModel::kPoisson;
   config.integration.radial_range = Range{0.5, 7.25};
   config.integration.azimuth_range = Range{170, -170};
   config.integration.azimuth_bins = 36;

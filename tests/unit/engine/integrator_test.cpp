@@ -25,23 +25,40 @@ Frame float_frame(const std::vector<float>& pixels) {
   return frame;
 }
 
-IntegrationOptions poisson_options() {
+IntegrationOptions few_bins() {
   IntegrationOptions options;
   options.bins = 20;
   options.solid_angle = false;
-  options.error_model = ErrorModel::kPoisson;
   return options;
 }
 
+const Recipe kPoisson{ErrorModel::kPoisson};
+
 TEST(Integrator, FlatImageGivesItsValueInEveryBin) {
-  Integrator integrator(small_geometry(kShape), poisson_options(), {"test", kShape});
+  Integrator integrator(small_geometry(kShape), few_bins(), {"test", kShape}, {}, kPoisson);
   const Pattern pattern =
       integrator.integrate(raw_frame(kShape, PixelType::kI32, std::vector<std::int64_t>(900, 17)));
   for (const double intensity : pattern.intensity) EXPECT_EQ(intensity, 17.0);
 }
 
+TEST(Integrator, TheFactorOfAFrameDividesItsPattern) {
+  Integrator integrator(small_geometry(kShape), few_bins(), {"test", kShape}, {}, kPoisson);
+  const Frame frame = raw_frame(kShape, PixelType::kI32, std::vector<std::int64_t>(900, 16));
+  const Pattern whole = integrator.integrate(frame), quarter = integrator.integrate(frame, 4);
+  for (std::size_t bin = 0; bin < 20; ++bin) {
+    EXPECT_EQ(quarter.intensity[bin], 4);
+    EXPECT_EQ(quarter.error[bin], whole.error[bin] / 4);
+  }
+}
+
+TEST(Integrator, RefusesARecipeOfMoreThanSums) {
+  Recipe recipe;
+  recipe.clip = Clip{};
+  EXPECT_THROW(Integrator(small_geometry(kShape), few_bins(), {"test", kShape}, {}, recipe), Error);
+}
+
 TEST(Integrator, MakesCakesOfAzimuthTimesRadius) {
-  IntegrationOptions options = poisson_options();
+  IntegrationOptions options = few_bins();
   options.azimuth_bins = 6;
   Integrator integrator(small_geometry(kShape), options, {"test", kShape});
   ASSERT_EQ(integrator.plan().axes.at(1).bins(), 6u);
@@ -62,9 +79,9 @@ TEST(Integrator, FloatFramesAreWeightedMeansToTheirPrecision) {
   for (float& pixel : pixels) pixel = std::uniform_real_distribution<float>(-3, 90)(random);
   pixels[100] = std::numeric_limits<float>::quiet_NaN();
   pixels[200] = std::numeric_limits<float>::infinity();
-  Integrator integrator(small_geometry(kShape), poisson_options(), {"test", kShape, PixelType::kF32});
+  Integrator integrator(small_geometry(kShape), few_bins(), {"test", kShape, PixelType::kF32}, {}, kPoisson);
   const Plan& plan = integrator.plan();
-  const Accumulators sums = integrator.accumulate(float_frame(pixels));
+  const Sums sums = integrator.accumulate(float_frame(pixels));
   EXPECT_EQ(sums.invalid_pixels, 2u);
   const Pattern pattern = normalise(plan, sums);
   std::vector<double> signal(20), variance(20), count(20);
@@ -85,9 +102,8 @@ TEST(Integrator, FloatFramesAreWeightedMeansToTheirPrecision) {
 
 TEST(Integrator, SmallFloatsKeepTheirPrecisionAndAnErrorOfAtLeastOneCount) {
   const std::vector<float> pixels(900, 1.0f / 300);
-  IntegrationOptions options = poisson_options();
-  Integrator poisson(small_geometry(kShape), options, {"test", kShape, PixelType::kF32});
-  options.error_model = ErrorModel::kNone;
+  IntegrationOptions options = few_bins();
+  Integrator poisson(small_geometry(kShape), options, {"test", kShape, PixelType::kF32}, {}, kPoisson);
   Integrator plain(small_geometry(kShape), options, {"test", kShape, PixelType::kF32});
   const Pattern with_errors = poisson.integrate(float_frame(pixels));
   const Pattern without = plain.integrate(float_frame(pixels));
@@ -108,7 +124,7 @@ TEST(Integrator, SmallFloatsKeepTheirPrecisionAndAnErrorOfAtLeastOneCount) {
 }
 
 TEST(Integrator, RefusesFramesOfAnotherShapeOrTypeAndDamagedOnes) {
-  Integrator integrator(small_geometry(kShape), poisson_options(), {"test", kShape});
+  Integrator integrator(small_geometry(kShape), few_bins(), {"test", kShape}, {}, kPoisson);
   EXPECT_THROW(integrator.integrate(float_frame(std::vector<float>(900))), Error);
   EXPECT_THROW(integrator.integrate(raw_frame({10, 90}, PixelType::kI32, std::vector<std::int64_t>(900))),
                Error);

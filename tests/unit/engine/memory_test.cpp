@@ -23,7 +23,7 @@ struct LargeScan {
   Shape shape{120, 300};  // frames that are read into buffers, not mapped
   std::shared_ptr<const Plan> plan;
   std::vector<std::string> urls;
-  std::vector<Accumulators> expected;
+  std::vector<Sums> expected;
   std::size_t largest = 0;  // buffer of a frame
 
   LargeScan(const ScratchFolder& folder, std::size_t frames, bool ordinary = false) {
@@ -32,7 +32,7 @@ struct LargeScan {
     plan = std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
     std::mt19937_64 random(3);
     std::vector<std::string> files;
-    std::vector<Accumulators> sums;
+    std::vector<Sums> sums;
     for (std::size_t file = 0; file < kFiles; ++file) {
       std::vector<std::int32_t> pixels(shape.size());
       const std::uint64_t mixed = file % 3 == 0 ? 60 : file % 3 == 1 ? 20000 : 1000000;
@@ -59,7 +59,7 @@ class CheckingSink : public Sink {
 
   void append(const std::vector<ReducedFrame>& batch) override {
     for (const ReducedFrame& frame : batch) {
-      EXPECT_EQ(frame.accumulators, scan_.expected[frames++]);
+      EXPECT_EQ(frame.sums, scan_.expected[frames++]);
     }
     const auto memory = frame_memory().statistics();
     most_in_use = memory.most_in_use;
@@ -83,7 +83,7 @@ ReductionSummary reduce_within(const LargeScan& scan, std::uint64_t memory, unsi
   ReductionSettings settings;
   settings.keep_going = true;
   settings.memory_for_frames = memory;
-  return reduce(stream, scan.plan, backend, sink, settings);
+  return reduce(stream, {scan.plan}, backend, sink, settings);
 }
 
 std::size_t most_in_use(const LargeScan& scan, std::size_t memory, unsigned threads, unsigned readers) {
@@ -91,7 +91,7 @@ std::size_t most_in_use(const LargeScan& scan, std::size_t memory, unsigned thre
   EXPECT_EQ(frame_memory().statistics().in_use, 0u);
   CheckingSink sink(scan);
   const auto backend = make_backend("cpu", {threads});
-  backend->load(scan.plan);
+  backend->load({scan.plan});
   EXPECT_EQ(reduce_within(scan, memory, readers, *backend, sink).frames, scan.urls.size());
   EXPECT_EQ(frame_memory().statistics().in_use, 0u);
   EXPECT_EQ(frame_memory().statistics().idle, 0u);
@@ -125,7 +125,7 @@ class NotingBackend : public Backend {
  public:
   std::vector<std::size_t> batches;
 
-  Load load(std::shared_ptr<const Plan> plan) override { return cpu_->load(std::move(plan)); }
+  Load load(Job job) override { return cpu_->load(std::move(job)); }
   Load loaded() const override { return cpu_->loaded(); }
   void submit(std::vector<Frame> batch) override {
     batches.push_back(batch.size());
@@ -144,7 +144,7 @@ std::vector<std::size_t> batches_of_two_threads(std::size_t frames) {
   const ScratchFolder folder;
   const LargeScan scan(folder, frames, true);
   NotingBackend backend;
-  const Load load = backend.load(scan.plan);
+  const Load load = backend.load({scan.plan});
   EXPECT_EQ(load.batch * load.in_flight, 64u);
   CheckingSink sink(scan);
   EXPECT_EQ(reduce_within(scan, 105 * scan.largest, 2, backend, sink).frames, frames);
@@ -231,7 +231,7 @@ TEST(Memory, ManyMissingFilesComeToAnEnd) {
     void close() override {}
   } sink;
   const auto backend = make_backend("cpu", {2});
-  backend->load(scan.plan);
+  backend->load({scan.plan});
   EXPECT_EQ(reduce_within(scan, std::uint64_t{512} << 20, 2, *backend, sink).bad, 9999u);
   EXPECT_EQ(sink.good, 2u);
   EXPECT_EQ(sink.bad, 9999u);

@@ -42,7 +42,7 @@ FileStreamSettings files_of(const ScanFiles& scan) {
 
 std::unique_ptr<Backend> loaded_backend(const ScanFiles& scan) {
   auto backend = make_backend("cpu", {3});
-  backend->load(scan.plan);
+  backend->load({scan.plan, scan.recipe});
   return backend;
 }
 
@@ -52,7 +52,7 @@ ReductionSummary reduce_scan(const ScanFiles& scan, Sink& sink, const ReductionS
   FileStreamSettings files = files_of(scan);
   files.memory = settings.memory_for_frames;
   FileStream stream(scan.urls, std::move(files));
-  return reduce(stream, scan.plan, *loaded_backend(scan), sink, settings, stop, on_progress);
+  return reduce(stream, {scan.plan, scan.recipe}, *loaded_backend(scan), sink, settings, stop, on_progress);
 }
 
 TEST(Reduction, WritesEveryFrameInOrderWithItsNumbers) {
@@ -72,7 +72,7 @@ TEST(Reduction, WritesEveryFrameInOrderWithItsNumbers) {
   for (std::size_t i = 0; i < 210; ++i) {
     EXPECT_EQ(sink.frames[i].id.index, i);
     EXPECT_EQ(sink.frames[i].id.source, scan.urls[i / 7]);
-    EXPECT_EQ(sink.frames[i].accumulators, reduce_naively(*scan.plan, scan.pixels[i], 0));
+    EXPECT_EQ(sink.frames[i].sums, reduce_naively(*scan.plan, scan.pixels[i], 0, scan.recipe));
     EXPECT_EQ(sink.frames[i].pattern.intensity.size(), 10u);
   }
 }
@@ -105,7 +105,7 @@ TEST(Reduction, KeepGoingRecordsBadFramesInTheirPlace) {
     EXPECT_EQ(!sink.frames[i].fault.empty(), bad) << i;
     EXPECT_EQ(sink.frames[i].pattern.intensity.empty(), bad) << i;
     if (bad) continue;
-    EXPECT_EQ(sink.frames[i].accumulators, reduce_naively(*scan.plan, scan.pixels[i], 0));
+    EXPECT_EQ(sink.frames[i].sums, reduce_naively(*scan.plan, scan.pixels[i], 0, scan.recipe));
   }
 }
 
@@ -175,7 +175,7 @@ TEST(Reduction, AFrameIsWrittenWhileTheNextIsWaitedFor) {
   WaitingStream stream(raw_frame(scan.shape, PixelType::kI32, scan.pixels[0]));
   MemorySink sink;
   std::stop_source stop;
-  const ReductionSummary summary = reduce(stream, scan.plan, *loaded_backend(scan), sink, {},
+  const ReductionSummary summary = reduce(stream, {scan.plan, scan.recipe}, *loaded_backend(scan), sink, {},
                                           stop.get_token(), [&](const ReductionProgress& now) {
                                             EXPECT_EQ(now.frames, 1u);
                                             EXPECT_EQ(now.expected, 0u);
@@ -191,7 +191,7 @@ TEST(Reduction, ASinkThatFailsEndsTheWaitingForFrames) {
   WaitingStream stream(raw_frame(scan.shape, PixelType::kI32, scan.pixels[0]));
   MemorySink sink;
   sink.fail_at = 0;
-  EXPECT_THROW(reduce(stream, scan.plan, *loaded_backend(scan), sink), Error);
+  EXPECT_THROW(reduce(stream, {scan.plan, scan.recipe}, *loaded_backend(scan), sink), Error);
 }
 
 TEST(Reduction, WhatAStreamThrowsComesThroughAfterTheFramesBeforeIt) {
@@ -212,7 +212,7 @@ TEST(Reduction, WhatAStreamThrowsComesThroughAfterTheFramesBeforeIt) {
   MemoryStream good(std::move(frames));
   Failing stream(good);
   MemorySink sink;
-  EXPECT_THROW(reduce(stream, scan.plan, *loaded_backend(scan), sink), Error);
+  EXPECT_THROW(reduce(stream, {scan.plan, scan.recipe}, *loaded_backend(scan), sink), Error);
   EXPECT_EQ(sink.frames.size(), 5u);
 }
 
@@ -227,7 +227,7 @@ TEST(Reduction, PointsGoWithTheirFrames) {
   }
   MemoryStream stream(std::move(frames), "memory", {"motor"});
   MemorySink sink;
-  EXPECT_EQ(reduce(stream, scan.plan, *loaded_backend(scan), sink).frames, 20u);
+  EXPECT_EQ(reduce(stream, {scan.plan, scan.recipe}, *loaded_backend(scan), sink).frames, 20u);
   for (std::size_t i = 0; i < sink.frames.size(); ++i) {
     EXPECT_EQ(sink.frames[i].point, std::vector<double>{static_cast<double>(i + 1)});
     EXPECT_EQ(describe(sink.frames[i].id), "memory, frame " + std::to_string(i));

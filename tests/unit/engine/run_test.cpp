@@ -22,6 +22,7 @@ IntegrateConfig config_of(const ScratchFolder& folder, const ScanFiles& scan) {
   config.poni = folder.write("a.poni", format_poni(small_geometry(scan.shape)));
   config.raw_shape = {scan.shape.rows, scan.shape.cols};
   config.integration = scan.plan->options;
+  config.recipe = scan.recipe;
   config.output = folder.file("a.nxs");
   config.threads = 2;
   return config;

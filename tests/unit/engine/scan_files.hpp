@@ -1,7 +1,7 @@
 // Small scans on disk for tests of the engine: raw frames that need no header.
 #pragma once
 
-#include <annulus/plan/plan.hpp>
+#include <annulus/plan/recipe.hpp>
 #include <annulus/sources/frame_source.hpp>
 
 #include <string>
@@ -17,6 +17,7 @@ struct ScanFiles {
   Shape shape{12, 16};
   OpenOptions open;
   std::shared_ptr<const Plan> plan;
+  Recipe recipe{ErrorModel::kPoisson};
   std::vector<std::string> urls;
   std::vector<std::vector<std::int64_t>> pixels;
 
@@ -24,7 +25,6 @@ struct ScanFiles {
     open.raw_shape = shape;
     IntegrationOptions options;
     options.bins = 10;
-    options.error_model = ErrorModel::kPoisson;
     plan = std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
     std::mt19937_64 random(41);
     for (std::size_t file = 0; file < files; ++file) {

@@ -38,7 +38,7 @@ Outcome run_until_error(const std::filesystem::path& path, const std::shared_ptr
                         const std::shared_ptr<WriteFault>& fault, std::uint64_t frames = kFrames) {
   Outcome outcome;
   try {
-    NexusSink sink(path, plan, run_with_small_chunks(), IfExists::kRefuse, fault);
+    NexusSink sink(path, samples::job_of(plan), run_with_small_chunks(), IfExists::kRefuse, fault);
     for (std::uint64_t first = 0; first < frames; first += kBatch) {
       sink.append(samples::make_frames(*plan, first, kBatch));
       if (first / kBatch % 2 == 0) continue;
@@ -86,7 +86,7 @@ TEST(NexusFaults, AFailedSinkRepeatsItsErrorAndClosesInPeace) {
   const Folder folder;
   const auto plan = samples::make_plan(kBins);
   const auto fault = std::make_shared<WriteFault>();
-  NexusSink sink(folder / "a.nxs", plan, run_with_small_chunks(), IfExists::kRefuse, fault);
+  NexusSink sink(folder / "a.nxs", samples::job_of(plan), run_with_small_chunks(), IfExists::kRefuse, fault);
   fault->fail_at_write = fault->writes;
   sink.append(samples::make_frames(*plan, 0, 8));
   EXPECT_THROW(sink.flush(), Error);
@@ -104,7 +104,7 @@ TEST(NexusFaults, AfterAFailureTheScanGoesOnWithAppend) {
   const std::uint64_t stored = samples::check_frames(folder / "a.nxs", *plan);
   ASSERT_GT(stored, 0u);
   ASSERT_LT(stored, kFrames);
-  NexusSink sink(folder / "a.nxs", plan, run_with_small_chunks(), IfExists::kAppend);
+  NexusSink sink(folder / "a.nxs", samples::job_of(plan), run_with_small_chunks(), IfExists::kAppend);
   sink.append(samples::make_frames(*plan, stored, kFrames - stored));
   sink.close();
   EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), kFrames);
@@ -169,7 +169,7 @@ TEST(NexusFaults, AKilledWriterLosesNothingThatWasFlushedAndCanBeContinued) {
     int status = -1;
     in_child(
         [&](auto) {
-          NexusSink sink(path, plan, run_with_small_chunks(), IfExists::kRefuse);
+          NexusSink sink(path, samples::job_of(plan), run_with_small_chunks(), IfExists::kRefuse);
           for (std::uint64_t first = 0; first < last; first += kBatch) {
             sink.append(samples::make_frames(*plan, first, kBatch));
             sink.flush();
@@ -179,7 +179,7 @@ TEST(NexusFaults, AKilledWriterLosesNothingThatWasFlushedAndCanBeContinued) {
         },
         &status);
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    NexusSink sink(path, plan, run_with_small_chunks(), IfExists::kAppend);
+    NexusSink sink(path, samples::job_of(plan), run_with_small_chunks(), IfExists::kAppend);
     sink.append(samples::make_frames(*plan, last, 10));
     sink.close();
     EXPECT_EQ(samples::check_frames(path, *plan), last + 10);
@@ -193,7 +193,7 @@ TEST(NexusFaults, ARepairThatIsItselfInterruptedCanBeRepeated) {
   int status = -1;
   in_child(
       [&](auto) {
-        NexusSink sink(left, plan, run_with_small_chunks(), IfExists::kRefuse);
+        NexusSink sink(left, samples::job_of(plan), run_with_small_chunks(), IfExists::kRefuse);
         sink.append(samples::make_frames(*plan, 0, 40));
         sink.flush();
         // More rows reach the disk, but not their status: what a kill in the midst of flush() leaves.
@@ -231,7 +231,7 @@ TEST(NexusFaults, AStatusThatNeverReachedTheDiskDoesNotCount) {
   const Folder folder;
   const auto plan = samples::make_plan(kBins);
   {
-    NexusSink sink(folder / "a.nxs", plan, run_with_small_chunks(), IfExists::kRefuse);
+    NexusSink sink(folder / "a.nxs", samples::job_of(plan), run_with_small_chunks(), IfExists::kRefuse);
     sink.append(samples::make_frames(*plan, 0, 20));
     sink.close();
   }
@@ -242,7 +242,7 @@ TEST(NexusFaults, AStatusThatNeverReachedTheDiskDoesNotCount) {
   H5Dclose(status);
   H5Fclose(file);
   EXPECT_EQ(PatternFile(folder / "a.nxs").frames(), 20u);
-  NexusSink sink(folder / "a.nxs", plan, run_with_small_chunks(), IfExists::kAppend);
+  NexusSink sink(folder / "a.nxs", samples::job_of(plan), run_with_small_chunks(), IfExists::kAppend);
   sink.append(samples::make_frames(*plan, 20, 3));
   sink.close();
   EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), 23u);
@@ -251,7 +251,7 @@ TEST(NexusFaults, AStatusThatNeverReachedTheDiskDoesNotCount) {
 TEST(NexusFaults, ASecondWriterIsKeptOut) {
   const Folder folder;
   const auto plan = samples::make_plan();
-  NexusSink first(folder / "a.nxs", plan, run_with_small_chunks(), IfExists::kRefuse);
+  NexusSink first(folder / "a.nxs", samples::job_of(plan), run_with_small_chunks(), IfExists::kRefuse);
   first.append(samples::make_frames(*plan, 0, 4));
   first.flush();
   for (const IfExists how : {IfExists::kAppend, IfExists::kOverwrite}) {
@@ -268,7 +268,7 @@ TEST(NexusFaults, ASecondWriterIsKeptOut) {
         &status);
     EXPECT_EQ(report.flushed, 1u);
     EXPECT_TRUE(report.reason_given);
-    EXPECT_THROW(NexusSink(folder / "a.nxs", plan, run_with_small_chunks(), how), Error);
+    EXPECT_THROW(NexusSink(folder / "a.nxs", samples::job_of(plan), run_with_small_chunks(), how), Error);
   }
   first.append(samples::make_frames(*plan, 4, 4));
   first.close();
@@ -279,9 +279,9 @@ TEST(NexusFaults, WhenThereIsNoRoomForTheFileItselfNoneIsLeft) {
   const Folder folder;
   const auto fault = std::make_shared<WriteFault>();
   fault->fail_at_write = 3;
-  EXPECT_THROW(
-      NexusSink(folder / "a.nxs", samples::make_plan(), run_with_small_chunks(), IfExists::kRefuse, fault),
-      Error);
+  EXPECT_THROW(NexusSink(folder / "a.nxs", samples::job_of(samples::make_plan()), run_with_small_chunks(),
+                         IfExists::kRefuse, fault),
+               Error);
   EXPECT_FALSE(std::filesystem::exists(folder / "a.nxs"));
 }
 

@@ -1,5 +1,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/verify_output.hpp>
 
 #include <gmock/gmock.h>
 
@@ -18,7 +20,7 @@ constexpr const char* kSums = "/entry/reduction/accumulators/";
 void write_frames(const std::filesystem::path& path, const std::shared_ptr<Plan>& plan, std::uint64_t first,
                   std::uint64_t count, IfExists if_exists = IfExists::kRefuse,
                   RunDescription run = samples::make_run()) {
-  const auto sink = open_nexus(path, plan, run, if_exists);
+  const auto sink = open_nexus(path, samples::job_of(plan), run, if_exists);
   sink->append(samples::make_frames(*plan, first, count));
   sink->close();
 }
@@ -136,7 +138,8 @@ TEST(NexusSink, LeavesTheWavelengthOutWhereItIsUnknown) {
 
 TEST(NexusSink, AnEmptyScanIsAReadableFile) {
   const Folder folder;
-  open_nexus(folder / "a.nxs", samples::make_plan(), samples::make_run(), IfExists::kRefuse)->close();
+  open_nexus(folder / "a.nxs", samples::job_of(samples::make_plan()), samples::make_run(), IfExists::kRefuse)
+      ->close();
   EXPECT_EQ(samples::check_frames(folder / "a.nxs", *samples::make_plan()), 0u);
 }
 
@@ -189,7 +192,8 @@ TEST(NexusSink, AppendContinuesTheNumbersOfTheFrames) {
   const auto plan = samples::make_plan();
   write_frames(folder / "a.nxs", plan, 0, 7, IfExists::kAppend);
   {
-    const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kAppend);
+    const auto sink =
+        open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kAppend);
     auto frames = samples::make_frames(*plan, 7, 5);
     for (std::size_t i = 0; i < frames.size(); ++i) frames[i].id.index = i;  // as a new run counts
     sink->append(frames);
@@ -214,12 +218,58 @@ TEST(NexusSink, AppendSaysWhatDiffers) {
       message_of(ErrorKind::kOutput,
                  [&] { write_frames(folder / "a.nxs", samples::make_plan(7), 0, 1, IfExists::kAppend); }),
       HasSubstr("has patterns of 6 bins, this run makes 7"));
+  const auto without_errors = samples::make_plan(6, false);
+  without_errors->hash = plan->hash;
+  EXPECT_THAT(message_of(ErrorKind::kOutput,
+                         [&] { write_frames(folder / "a.nxs", without_errors, 0, 1, IfExists::kAppend); }),
+              HasSubstr("has patterns with errors, this run makes them without"));
   const hid_t file = H5Fcreate((folder / "foreign.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   H5Fclose(file);
   EXPECT_THAT(message_of(ErrorKind::kOutput,
                          [&] { write_frames(folder / "foreign.h5", plan, 0, 1, IfExists::kAppend); }),
               HasSubstr("is not an output of annulus"));
   EXPECT_EQ(samples::read_file(folder / "a.nxs"), before);
+}
+
+TEST(NexusSink, EveryFrameHasItsOwnNormalizationFactor) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const auto job = samples::job_of(plan);
+  std::vector<ReducedFrame> frames = samples::make_frames(*plan, 0, 4);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    frames[i].normalization = 1 + static_cast<double>(i);
+    frames[i].pattern = normalise(*plan, frames[i].sums, frames[i].normalization);
+  }
+  open_nexus(folder / "a.nxs", job, samples::make_run(), IfExists::kRefuse)->append({frames[0]});
+  EXPECT_FALSE(samples::read_all<std::uint8_t>(folder / "a.nxs", "/entry/monitor_applied")[0]);
+  open_nexus(folder / "a.nxs", job, samples::make_run(), IfExists::kAppend)
+      ->append({frames.begin() + 1, frames.end()});
+  EXPECT_TRUE(samples::read_all<std::uint8_t>(folder / "a.nxs", "/entry/monitor_applied")[0]);
+  EXPECT_EQ(samples::read_all<double>(folder / "a.nxs", "/entry/frames/normalization_factor"),
+            (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(read_patterns(folder / "a.nxs").frames[2].normalization, 3);
+  EXPECT_THAT(verify_output(folder / "a.nxs").faults, ::testing::IsEmpty());
+  frames[3].normalization = 5;  // not what divided the pattern
+  open_nexus(folder / "a.nxs", job, samples::make_run(), IfExists::kAppend)->append({frames[3]});
+  EXPECT_EQ(verify_output(folder / "a.nxs").faults.size(), 1u);
+}
+
+// As version 0.1 wrote it: one factor for all frames, as an attribute.
+TEST(NexusSink, FilesOfVersion01AreReadAndVerifiedButNotContinued) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  write_frames(folder / "a.nxs", plan, 0, 9);
+  {
+    const Hdf5Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+    ASSERT_GE(H5Ldelete(file.get(), "/entry/frames/normalization_factor", H5P_DEFAULT), 0);
+    const Hdf5Handle sums(H5Gopen2(file.get(), "/entry/reduction/accumulators", H5P_DEFAULT), H5Gclose);
+    write_attribute(sums.get(), "normalization_factor", 2.0);
+  }
+  EXPECT_EQ(read_patterns(folder / "a.nxs").frames[3].normalization, 2);
+  EXPECT_THAT(verify_output(folder / "a.nxs").faults, ::testing::IsEmpty());
+  EXPECT_THAT(
+      message_of(ErrorKind::kOutput, [&] { write_frames(folder / "a.nxs", plan, 9, 1, IfExists::kAppend); }),
+      HasSubstr("was written by annulus 0.1"));
 }
 
 TEST(NexusSink, NamesTheFolderThatDoesNotExist) {
@@ -240,7 +290,7 @@ TEST(NexusSink, SourceNamesGrowWithTheLongestAndLoseTheirHeadBeyond) {
   auto frames = samples::make_frames(*plan, 0, 2);
   frames[0].id.source = std::string(299, 'x') + "y";
   frames[1].id.source = "START" + std::string(400, 'x') + "END";
-  const auto sink = open_nexus(folder / "a.nxs", plan, run, IfExists::kRefuse);
+  const auto sink = open_nexus(folder / "a.nxs", samples::job_of(plan), run, IfExists::kRefuse);
   sink->append(frames);
   sink->close();
   const auto sources = samples::read_texts(folder / "a.nxs", "/entry/frames/source");
@@ -253,7 +303,8 @@ TEST(NexusSink, SourceNamesGrowWithTheLongestAndLoseTheirHeadBeyond) {
 TEST(NexusSink, AFrameOfAnotherPlanIsRefusedAndHarmsNothing) {
   const Folder folder;
   const auto plan = samples::make_plan();
-  const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
+  const auto sink =
+      open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse);
   sink->append(samples::make_frames(*plan, 0, 2));
   auto wrong = samples::make_frames(*plan, 2, 1);
   wrong[0].pattern.intensity.pop_back();
@@ -271,7 +322,8 @@ TEST(NexusSink, AFrameOfAnotherPlanIsRefusedAndHarmsNothing) {
 TEST(NexusSink, CloseMayBeCalledTwiceAndNothingFollowsIt) {
   const Folder folder;
   const auto plan = samples::make_plan();
-  const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
+  const auto sink =
+      open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse);
   sink->close();
   sink->close();
   EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { sink->append(samples::make_frames(*plan, 0, 1)); }),
@@ -281,7 +333,7 @@ TEST(NexusSink, CloseMayBeCalledTwiceAndNothingFollowsIt) {
 TEST(NexusSink, TheDestructorStoresWhatWasAppended) {
   const Folder folder;
   const auto plan = samples::make_plan();
-  open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse)
+  open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse)
       ->append(samples::make_frames(*plan, 0, 9));
   EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), 9u);
 }

@@ -57,11 +57,12 @@ TEST(NexusSwmr, AReaderSeesOnlyWholeFramesWhileTheFileGrows) {
   constexpr std::uint32_t kBins = 500;
   constexpr std::uint64_t kFrames = 600;
   const auto plan = samples::make_plan(kBins);
-  open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse)->close();
+  open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse)->close();
   const pid_t writer = fork();
   if (writer == 0) {
     {
-      const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kAppend);
+      const auto sink =
+          open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kAppend);
       for (std::uint64_t first = 0; first < kFrames; first += 6) {
         sink->append(samples::make_frames(*plan, first, 6));
         sink->flush();
@@ -82,7 +83,8 @@ TEST(NexusSwmr, AReaderSeesOnlyWholeFramesWhileTheFileGrows) {
 TEST(NexusSwmr, OurReaderFollowsAGrowingFile) {
   const Folder folder;
   const auto plan = samples::make_plan();
-  const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
+  const auto sink =
+      open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse);
   EXPECT_TRUE(is_annulus_output(folder / "a.nxs"));
   EXPECT_EQ(PatternFile(folder / "a.nxs").frames(), 0u);
   sink->append(samples::make_frames(*plan, 0, 12));

@@ -18,7 +18,8 @@ using ::testing::HasSubstr;
 
 std::filesystem::path write_sample(const Folder& folder, std::uint64_t frames = 20) {
   const auto plan = samples::make_plan();
-  const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
+  const auto sink =
+      open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse);
   sink->append(samples::make_frames(*plan, 0, frames));
   sink->close();
   return folder / "a.nxs";
@@ -101,7 +102,8 @@ TEST(Reader, ANameThatIsNotUtf8CanStillBeDescribed) {
   const auto plan = samples::make_plan();
   auto frames = samples::make_frames(*plan, 5, 1);
   frames[0].id.source = "m\xFCller.cbf";
-  const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
+  const auto sink =
+      open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse);
   sink->append(frames);
   sink->close();
   EXPECT_NO_THROW(describe_output(folder / "a.nxs").dump());

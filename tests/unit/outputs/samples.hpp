@@ -44,9 +44,7 @@ inline std::shared_ptr<Plan> make_plan(std::uint32_t bins = 6, bool with_errors 
   auto plan = std::make_shared<Plan>();
   plan->options.bins = bins;
   plan->options.unit = Unit::kTwoThetaDeg;
-  plan->options.error_model = with_errors ? ErrorModel::kPoisson : ErrorModel::kNone;
   plan->options.polarization = 0.95;
-  plan->options.normalization_factor = 2;
   plan->geometry.distance = 0.25;
   plan->geometry.wavelength = 1e-10;
   plan->geometry.detector.name = "Pilatus100k";
@@ -67,6 +65,12 @@ inline std::shared_ptr<Plan> make_plan(std::uint32_t bins = 6, bool with_errors 
   }
   radial.edges.push_back(1.0 + bins);
   return plan;
+}
+
+// Errors where the plan has bits for them.
+inline Job job_of(std::shared_ptr<const Plan> plan) {
+  const ErrorModel model = plan->variance_bits > 0 ? ErrorModel::kPoisson : ErrorModel::kNone;
+  return {std::move(plan), {model}};
 }
 
 // The same bins, as lines of `radial`.
@@ -110,28 +114,34 @@ inline ReducedFrame make_frame(const Plan& plan, std::uint64_t index) {
   frame.id.index = index;
   frame.id.source = source_of(index);
   frame.id.in_source = index % 3;
+  frame.normalization = 2;
   if (is_bad(index)) {
     frame.fault = "the file is truncated";
     return frame;
   }
-  Accumulators& sums = frame.accumulators;
+  Sums& sums = frame.sums;
+  const auto signal = sums.make(Quantity::kSignal, plan.bins());
+  const auto variance = sums.make(Quantity::kVariance, (plan.variance_bits > 0) ? plan.bins() : 0);
+  const std::size_t lacking = lacks_pixels(index) ? plan.bins() : 0;
+  const auto missing_count = sums.make(Quantity::kMissingCount, lacking);
+  const auto missing_normalization = sums.make(Quantity::kMissingNormalization, lacking);
+  const auto missing_dark = sums.make(Quantity::kMissingDark, plan.totals.dark.empty() ? 0 : lacking);
   const auto i = static_cast<std::int64_t>(index);
   for (std::uint32_t bin = 0; bin < plan.bins(); ++bin) {
-    sums.signal.push_back((4 * (i + bin)) << 4);
+    signal[bin] = (4 * (i + bin)) << 4;
     frame.pattern.intensity.push_back(expected_intensity(index, bin, !plan.totals.dark.empty()));
-    if (plan.has_variance()) {
-      sums.variance.push_back((4 * (i + 1) * (i + 1)) << 5);
+    if ((plan.variance_bits > 0)) {
+      variance[bin] = (4 * (i + 1) * (i + 1)) << 5;
       frame.pattern.error.push_back(expected_error(index, bin));
     }
     if (!lacks_pixels(index)) continue;
     // Half a pixel a bin, and at the end what makes them whole pixels.
     const bool fills_up = bin > 1 && bin + 1 == plan.bins() && bin % 2 == 1;
-    sums.missing_count.push_back(bin == 0 ? 0 : fills_up ? 16 : 8);
-    sums.missing_normalization.push_back(bin == 0 ? 0 : 64);
-    if (!plan.totals.dark.empty()) sums.missing_dark.push_back(bin == 0 ? 0 : 32);
+    missing_count[bin] = bin == 0 ? 0 : fills_up ? 16 : 8;
+    missing_normalization[bin] = bin == 0 ? 0 : 64;
+    if (!missing_dark.empty()) missing_dark[bin] = bin == 0 ? 0 : 32;
   }
-  for (const std::int64_t count : sums.missing_count)
-    sums.invalid_pixels += static_cast<std::uint64_t>(count);
+  for (const std::int64_t count : missing_count) sums.invalid_pixels += static_cast<std::uint64_t>(count);
   sums.invalid_pixels >>= plan.weight_bits;
   return frame;
 }

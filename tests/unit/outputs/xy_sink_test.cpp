@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 void write_single(const std::filesystem::path& path, std::uint64_t index,
                   IfExists if_exists = IfExists::kRefuse, std::shared_ptr<Plan> plan = samples::make_plan()) {
-  const auto sink = open_xy(path, plan, samples::make_run(), if_exists, true);
+  const auto sink = open_xy(path, samples::job_of(plan), samples::make_run(), if_exists, true);
   sink->append(samples::make_frames(*plan, index, 1));
   sink->close();
 }
@@ -87,7 +87,8 @@ TEST(XySink, NothingInTheHeaderCanPassForData) {
   const auto plan = samples::make_plan();
   auto frames = samples::make_frames(*plan, 3, 1);
   frames[0].id.source = "evil\n1 2 3\r4 5 6";
-  const auto sink = open_xy(folder / "a.xy", plan, samples::make_run(), IfExists::kRefuse, true);
+  const auto sink =
+      open_xy(folder / "a.xy", samples::job_of(plan), samples::make_run(), IfExists::kRefuse, true);
   sink->append(frames);
   EXPECT_EQ(rows_of(folder / "a.xy").size(), 6u);
 }
@@ -111,7 +112,8 @@ TEST(XySink, AFolderGetsOneFileAFrameAndNoTwoOfOneName) {
   frames[3].id.source = "/b/scan.h5::/entry/data", frames[3].id.in_source = 12;
   frames[4].id.source = "/b/.hidden", frames[4].id.in_source = 0;
   frames[5].id.source = "/b/scan.h5::/entry/data/data_000002", frames[5].id.in_source = 0;
-  const auto sink = open_xy(folder / "out", plan, samples::make_run(), IfExists::kRefuse, false);
+  const auto sink =
+      open_xy(folder / "out", samples::job_of(plan), samples::make_run(), IfExists::kRefuse, false);
   sink->append(frames);
   sink->close();
   EXPECT_EQ(names_in(folder / "out"),
@@ -127,7 +129,7 @@ TEST(XySink, RefuseOverwriteAndAppendMeanWhatTheySayForFolders) {
     auto frames = samples::make_frames(*plan, index, 1);
     frames[0].id.source = "img.cbf";
     frames[0].id.in_source = 0;
-    open_xy(folder / "out", plan, samples::make_run(), how, false)->append(frames);
+    open_xy(folder / "out", samples::job_of(plan), samples::make_run(), how, false)->append(frames);
   };
   write(1, IfExists::kRefuse);
   EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { write(2, IfExists::kRefuse); }),
@@ -147,7 +149,8 @@ TEST(XySink, OverwriteReplacesFilesOfEarlierRunsButNotOfThisOne) {
   frames[0].id.source = "/a/img.cbf", frames[0].id.in_source = 0;
   frames[1].id.source = "/b/img.cbf", frames[1].id.in_source = 0;
   for (int run = 0; run < 2; ++run) {
-    open_xy(folder / "out", plan, samples::make_run(), IfExists::kOverwrite, false)->append(frames);
+    open_xy(folder / "out", samples::job_of(plan), samples::make_run(), IfExists::kOverwrite, false)
+        ->append(frames);
     EXPECT_EQ(names_in(folder / "out"), (std::set<std::string>{"img.xy", "img-2.xy"}));
   }
 }
@@ -163,7 +166,8 @@ TEST(XySink, NeverReplacesAFileOfSomebodyElse) {
   const auto plan = samples::make_plan();
   auto frames = samples::make_frames(*plan, 0, 1);
   frames[0].id.source = "img.cbf";
-  const auto sink = open_xy(folder.path(), plan, samples::make_run(), IfExists::kOverwrite, false);
+  const auto sink =
+      open_xy(folder.path(), samples::job_of(plan), samples::make_run(), IfExists::kOverwrite, false);
   EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { sink->append(frames); }),
               HasSubstr("not written by annulus"));
   EXPECT_EQ(samples::read_file(folder / "img.xy"), "1 2\n3 4\n");
@@ -177,7 +181,8 @@ TEST(XySink, ASingleFileTakesOneFrameAndNoMore) {
   EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { write_single(folder / "a.xy", 3, IfExists::kAppend); }),
               HasSubstr("holds one frame"));
   EXPECT_EQ(rows_of(folder / "a.xy")[1][1], samples::expected_intensity(2, 1));
-  const auto sink = open_xy(folder / "b.xy", plan, samples::make_run(), IfExists::kRefuse, true);
+  const auto sink =
+      open_xy(folder / "b.xy", samples::job_of(plan), samples::make_run(), IfExists::kRefuse, true);
   EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { sink->append(samples::make_frames(*plan, 0, 2)); }),
               HasSubstr("holds one frame"));
   EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { write_single(folder / "no/a.xy", 1); }),
@@ -193,7 +198,7 @@ TEST(XySink, AFullDiskLeavesNoHalfFile) {
     const rlimit size{50'000, 50'000};
     setrlimit(RLIMIT_FSIZE, &size);
     try {
-      open_xy(folder / "out", plan, samples::make_run(), IfExists::kRefuse, false)
+      open_xy(folder / "out", samples::job_of(plan), samples::make_run(), IfExists::kRefuse, false)
           ->append(samples::make_frames(*plan, 0, 1));
     } catch (const Error& error) {
       _exit(std::string(error.what()).find("File too large") != std::string::npos ? 0 : 2);

@@ -366,7 +366,6 @@ TEST(CakePlan, IsKeptOnDiskAndLoadedAsItWas) {
   options.bins = 12;
   options.azimuth_bins = 9;
   options.splitting = Splitting::kFull;
-  options.error_model = ErrorModel::kPoisson;
   const FrameProperties frames{"test", shape};
   const CachedPlan built = cached_plan(folder.path(), small_geometry(shape), options, {}, frames, 1);
   const CachedPlan loaded = cached_plan(folder.path(), small_geometry(shape), options, {}, frames, 1);

@@ -90,7 +90,6 @@ TEST(Plan, HashChangesWithEveryOptionThatShapesNumbers) {
       hash_with([](auto& o, auto&) { o.bins = 999; }),
       hash_with([](auto& o, auto&) { o.unit = Unit::kTwoThetaRad; }),
       hash_with([](auto& o, auto&) { o.splitting = Splitting::kFull; }),
-      hash_with([](auto& o, auto&) { o.error_model = ErrorModel::kPoisson; }),
       hash_with([](auto& o, auto&) {
         o.radial_range = Range{0, 1};
       }),
@@ -99,7 +98,6 @@ TEST(Plan, HashChangesWithEveryOptionThatShapesNumbers) {
       }),
       hash_with([](auto& o, auto&) { o.solid_angle = false; }),
       hash_with([](auto& o, auto&) { o.polarization = 0.5; }),
-      hash_with([](auto& o, auto&) { o.normalization_factor = 2; }),
       hash_with([](auto& o, auto&) { o.dummy = 7; }),
       hash_with([](auto& o, auto&) { o.max_count = 1000; }),
       hash_with([](auto&, auto& g) { g.distance = 0.11; }),

@@ -80,13 +80,10 @@ TEST(PlanErrors, RangesThatMissTheDetectorOrAreEmpty) {
   EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("`radial_range`"));
 }
 
-TEST(PlanErrors, FactorsOutOfBounds) {
+TEST(PlanErrors, PolarizationOutOfBounds) {
   Request request;
   request.options.polarization = 1.5;
   EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("`polarization`"));
-  request.options.polarization.reset();
-  request.options.normalization_factor = 0;
-  EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("`normalization_factor`"));
 }
 
 TEST(PlanErrors, SumsThatCannotFitNameTheBinAndTheLimit) {

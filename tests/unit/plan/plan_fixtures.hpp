@@ -1,7 +1,7 @@
 // Small detectors and random options for tests of plans.
 #pragma once
 
-#include <annulus/plan/plan.hpp>
+#include <annulus/plan/recipe.hpp>
 
 #include <random>
 
@@ -38,7 +38,6 @@ inline IntegrationOptions random_options(std::mt19937_64& random) {
   options.bins = 1 + static_cast<std::uint32_t>(random() % 400);
   options.unit = static_cast<Unit>(random() % 6);
   options.splitting = static_cast<Splitting>(random() % 3);
-  options.error_model = static_cast<ErrorModel>(random() % 2);
   options.solid_angle = random() % 2 == 0;
   if (random() % 2 == 0) options.polarization = unit(random);
   if (random() % 3 == 0) {
@@ -51,5 +50,7 @@ inline IntegrationOptions random_options(std::mt19937_64& random) {
   }
   return options;
 }
+
+inline Recipe random_recipe(std::mt19937_64& random) { return {static_cast<ErrorModel>(random() % 2)}; }
 
 }  // namespace annulus::testing

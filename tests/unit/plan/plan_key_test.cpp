@@ -52,7 +52,6 @@ TEST(PlanKey, ChangesWithEveryThingThatShapesAPlan) {
       {"bins", [](KeyInput& i) { i.options.bins = 999; }},
       {"unit", [](KeyInput& i) { i.options.unit = Unit::kQPerA; }},
       {"splitting", [](KeyInput& i) { i.options.splitting = Splitting::kFull; }},
-      {"error model", [](KeyInput& i) { i.options.error_model = ErrorModel::kPoisson; }},
       {"radial range",
        [](KeyInput& i) {
          i.options.radial_range = Range{1, 2};
@@ -69,7 +68,6 @@ TEST(PlanKey, ChangesWithEveryThingThatShapesAPlan) {
       {"discontinuity", [](KeyInput& i) { i.options.chi_discontinuity = 0; }},
       {"solid angle", [](KeyInput& i) { i.options.solid_angle = false; }},
       {"polarization", [](KeyInput& i) { i.options.polarization = 0; }},
-      {"normalization factor", [](KeyInput& i) { i.options.normalization_factor = 2; }},
       {"dummy", [](KeyInput& i) { i.options.dummy = 0; }},
       {"delta dummy", [](KeyInput& i) { i.options.delta_dummy = 0; }},
       {"max count", [](KeyInput& i) { i.options.max_count = 0; }},
@@ -116,16 +114,13 @@ TEST(PlanKey, KnownPlansHaveNotChanged) {
   struct Known {
     Splitting splitting;
     Unit unit;
-    ErrorModel model;
     const char* hash;
   };
   const Known plans[] = {
-      {Splitting::kNo, Unit::kRadiusM, ErrorModel::kNone,
-       "a4aefee2e944686dc6c4a64b7c07681a8d8cf199be2320ff6ba122040187b6ec"},
-      {Splitting::kBoundingBox, Unit::kRadiusM, ErrorModel::kPoisson,
-       "6c9275ed645e3e58e3ffca9f00f149c7b276c471f02a2e75debcaf84b89adec5"},
-      {Splitting::kFull, Unit::kRadiusMm, ErrorModel::kPoisson,
-       "9fbeef90d2aa3fc86654702526425001439afc7dca9944e286342e3e404abeb5"},
+      {Splitting::kNo, Unit::kRadiusM, "9cf295c99384b7ac5e3831f6ea9fe2878b908a424146ba492cd2b802f8f8d3a7"},
+      {Splitting::kBoundingBox, Unit::kRadiusM,
+       "b23106b93cd8aa0881a88385cc92378546607771432f47d4fbc5c401d9ed8083"},
+      {Splitting::kFull, Unit::kRadiusMm, "eded4dd038c7a474cda611fb735252fe1d9b80cf4d09c457808491000a8259b4"},
   };
   const Shape shape{30, 40};
   IntegrationOptions options;
@@ -133,11 +128,10 @@ TEST(PlanKey, KnownPlansHaveNotChanged) {
   for (const Known& known : plans) {
     options.splitting = known.splitting;
     options.unit = known.unit;
-    options.error_model = known.model;
     EXPECT_EQ(build_plan(small_geometry(shape), options, {}, {"test", shape}).hash, known.hash)
         << name_of(known.splitting);
   }
-  EXPECT_EQ(kPlanRules, 3);  // to be raised together with the hashes above
+  EXPECT_EQ(kPlanRules, 4);  // to be raised together with the hashes above
 }
 
 TEST(PlanKey, DoesNotChangeWithNames) {

@@ -4,7 +4,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/frame.hpp>
 #include <annulus/core/instruction_set.hpp>
-#include <annulus/plan/accumulators.hpp>
+#include <annulus/plan/recipe.hpp>
 
 #include <memory>
 #include <optional>
@@ -16,12 +16,12 @@ namespace annulus {
 
 // A frame that could not be reduced has an error and no sums; the frames around it are not affected.
 struct FrameResult {
-  std::uint64_t index = 0;
-  std::variant<Accumulators, Error> outcome;
+  FrameId id;
+  std::variant<Sums, Error> outcome;
 
   bool good() const { return outcome.index() == 0; }
-  Accumulators& sums() { return std::get<Accumulators>(outcome); }
-  const Accumulators& sums() const { return std::get<Accumulators>(outcome); }
+  Sums& sums() { return std::get<Sums>(outcome); }
+  const Sums& sums() const { return std::get<Sums>(outcome); }
   const Error& error() const { return std::get<Error>(outcome); }
   std::string fault() const { return good() ? std::string() : error().fault(); }
 };
@@ -29,7 +29,7 @@ struct FrameResult {
 // What a backend says of a frame whose payload does not decode.
 Error damaged_frame(const Frame& frame, std::string fault);
 
-// How a backend that has a plan wants its frames.
+// How a backend that has a job wants its frames.
 struct Load {
   std::size_t batch = 1;      // frames that fill one batch
   std::size_t workers = 1;    // batches that it reduces at the same time
@@ -51,8 +51,8 @@ class Backend {
   virtual ~Backend() = default;
 
   // Before the first submit, and again only when everything submitted was collected.
-  // Throws kBackend if it cannot take the plan.
-  virtual Load load(std::shared_ptr<const Plan> plan) = 0;
+  // Throws kBackend if it cannot take the plan, or cannot do what the recipe asks for.
+  virtual Load load(Job job) = 0;
 
   // What load() returned last.
   virtual Load loaded() const = 0;

@@ -9,7 +9,8 @@
 
 namespace annulus {
 
-Frame prepare_frame(const Plan& plan, Frame frame) {
+Frame prepare_frame(const Job& job, Frame frame) {
+  const Plan& plan = *job.plan;
   if (!(frame.shape == plan.shape)) {
     throw Error(
         ErrorKind::kInput, describe(frame),
@@ -40,7 +41,7 @@ Frame prepare_frame(const Plan& plan, Frame frame) {
   validity.is_used = [&plan](std::size_t pixel) {
     return plan.matrix.first[pixel] != plan.matrix.first[pixel + 1];
   };
-  return quantise(frame, validity, plan.has_variance() ? kCountFractionBits : kMaxFractionBits);
+  return quantise(frame, validity, job.recipe.has_variance() ? kCountFractionBits : kMaxFractionBits);
 }
 
 }  // namespace annulus

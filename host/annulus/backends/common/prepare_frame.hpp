@@ -3,11 +3,11 @@
 #pragma once
 
 #include <annulus/core/frame.hpp>
-#include <annulus/plan/plan.hpp>
+#include <annulus/plan/recipe.hpp>
 
 namespace annulus {
 
 // Throws kInput, naming the frame, if it does not belong to the plan.
-Frame prepare_frame(const Plan& plan, Frame frame);
+Frame prepare_frame(const Job& job, Frame frame);
 
 }  // namespace annulus

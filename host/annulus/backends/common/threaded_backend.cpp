@@ -24,12 +24,12 @@ Error changed_file(const Frame& frame) {
 // The frames of a batch that belong to the plan, as reducers take them; the others have their error already.
 class PreparedBatch {
  public:
-  PreparedBatch(const Plan& plan, std::vector<Frame> frames) : results_(frames.size()) {
+  PreparedBatch(const Job& job, std::vector<Frame> frames) : results_(frames.size()) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
-      results_[i].index = frames[i].id.index;
+      results_[i].id = frames[i].id;
       try {
         const Bytes as_read = frames[i].payload;
-        Frame prepared = prepare_frame(plan, std::move(frames[i]));
+        Frame prepared = prepare_frame(job, std::move(frames[i]));
         if (!as_read.intact()) throw changed_file(prepared);
         prepared_.push_back(std::move(prepared));
         places_.push_back(i);
@@ -61,11 +61,12 @@ class ThreadedBackend final : public Backend {
 
   ~ThreadedBackend() override { stop(); }
 
-  Load load(std::shared_ptr<const Plan> plan) override {
+  Load load(Job job) override {
     stop();
     loaded_ = {};  // first: a card has one owner at a time, and a plan that is refused leaves none loaded
-    loaded_ = settings_.prepare(plan);
-    plan_ = std::move(plan);
+    demand_sums_only(job.recipe, settings_.name);
+    loaded_ = settings_.prepare(job);
+    job_ = std::move(job);
     stopping_ = finished_ = false;
     submitted_ = collected_ = 0;
     waiting_.clear();
@@ -142,7 +143,7 @@ class ThreadedBackend final : public Backend {
       const auto start = std::chrono::steady_clock::now();
       try {
         if (!reducer) reducer = loaded_.make_reducer();
-        done.results = PreparedBatch(*plan_, std::move(batch.frames)).reduce_by(*reducer);
+        done.results = PreparedBatch(job_, std::move(batch.frames)).reduce_by(*reducer);
       } catch (...) {
         done.failure = std::current_exception();
       }
@@ -164,8 +165,8 @@ class ThreadedBackend final : public Backend {
   }
 
   const ThreadedSettings settings_;
-  LoadedPlan loaded_;
-  std::shared_ptr<const Plan> plan_;
+  LoadedJob loaded_;
+  Job job_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Waiting> waiting_;

@@ -20,9 +20,9 @@ class BatchReducer {
   virtual std::vector<FrameResult> reduce(const std::vector<Frame>& frames) = 0;
 };
 
-// A plan that a backend has taken: how to make the reducers, how many threads shall have one, and how many
+// A job that a backend has taken: how to make the reducers, how many threads shall have one, and how many
 // frames each takes at once.
-struct LoadedPlan {
+struct LoadedJob {
   std::function<std::unique_ptr<BatchReducer>()> make_reducer;
   unsigned threads = 1;
   std::size_t batch = 1;
@@ -32,9 +32,9 @@ struct LoadedPlan {
 struct ThreadedSettings {
   std::string name;
 
-  // Called by load(), in the caller's thread: what all reducers share is made here. Throws if the plan cannot
-  // be taken.
-  std::function<LoadedPlan(std::shared_ptr<const Plan>)> prepare;
+  // Called by load(), in the caller's thread, for recipes of sums only: what all reducers share is made here.
+  // Throws if the plan cannot be taken.
+  std::function<LoadedJob(const Job&)> prepare;
 };
 
 std::unique_ptr<Backend> make_threaded_backend(ThreadedSettings settings);

@@ -19,7 +19,7 @@ PixelOfBand pixel_of_band(std::uint32_t first_bin, std::uint16_t pixel) {
 // Adds consecutive bands to a BandedPlan.
 class BandMaker {
  public:
-  explicit BandMaker(const Plan& plan) : plan_(plan) {}
+  explicit BandMaker(const Job& job) : plan_(*job.plan), has_squares_(job.recipe.has_variance()) {}
 
   void add(std::size_t start) {
     for (auto& pixels : by_width_) pixels.clear();
@@ -44,7 +44,7 @@ class BandMaker {
   }
 
   std::uint32_t square(std::uint32_t weight) const {
-    return plan_.has_variance() ? squared_weight(weight, plan_.weight_bits, plan_.variance_bits) : 0;
+    return has_squares_ ? squared_weight(weight, plan_.weight_bits, plan_.variance_bits) : 0;
   }
 
   void sort_in(std::size_t pixel, std::uint16_t place) {
@@ -83,7 +83,7 @@ class BandMaker {
         segments.push_back(Segment<kBins>{});
         segments.back().first_bin = first_bin;
         std::fill_n(segments.back().pixel, kSegment, kNoPixel);
-        if (plan_.has_variance()) squares.push_back(SegmentSquares<kBins>{});
+        if (has_squares_) squares.push_back(SegmentSquares<kBins>{});
         filled = 0;
       }
       segments.back().pixel[filled] = pixel;
@@ -92,13 +92,14 @@ class BandMaker {
         if constexpr (kBins > 1) {
           if (bin > 0) segments.back().weight[bin - 1][filled] = weight[bin];
         }
-        if (plan_.has_variance()) squares.back().square[bin][filled] = square(weight[bin]);
+        if (has_squares_) squares.back().square[bin][filled] = square(weight[bin]);
       }
       ++filled;
     }
   }
 
   const Plan& plan_;
+  const bool has_squares_;
   BandedPlan made_;
   std::array<std::vector<PixelOfBand>, 3> by_width_;
 };
@@ -147,12 +148,13 @@ BandView view_of(const BandedPlan& plan, std::size_t band) {
           plan.wides.data() + end.wides};
 }
 
-BandedPlan make_banded_plan(const Plan& plan, unsigned threads) {
+BandedPlan make_banded_plan(const Job& job, unsigned threads) {
+  const Plan& plan = *job.plan;
   std::map<std::size_t, BandedPlan> parts;  // by first band
   std::mutex storing;
   const std::size_t bands = (plan.pixels() + kBandPixels - 1) / kBandPixels;
   parallel_ranges(bands, threads, [&](std::size_t begin, std::size_t end) {
-    BandMaker maker(plan);
+    BandMaker maker(job);
     for (std::size_t band = begin; band < end; ++band) maker.add(band * kBandPixels);
     const std::lock_guard lock(storing);
     parts.emplace(begin, std::move(maker).finish());
@@ -169,6 +171,7 @@ BandedPlan make_banded_plan(const Plan& plan, unsigned threads) {
   join(parts, &BandedPlan::three_squares, all);
   all.bins = plan.bins();
   all.weight_bits = plan.weight_bits;
+  all.has_squares = job.recipe.has_variance();
   return all;
 }
 

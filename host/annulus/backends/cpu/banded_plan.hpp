@@ -7,7 +7,7 @@
 #pragma once
 
 #include <annulus/core/large_vector.hpp>
-#include <annulus/plan/plan.hpp>
+#include <annulus/plan/recipe.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -69,6 +69,7 @@ struct BandParts {
 struct BandedPlan {
   std::uint32_t bins = 0;
   int weight_bits = 0;
+  bool has_squares = false;      // for the variance
   std::vector<BandParts> bands;  // one more than there are bands: a band ends where the next begins
   LargeVector<Segment<1>> ones;
   LargeVector<Segment<2>> twos;
@@ -104,6 +105,6 @@ struct BandView {
 
 BandView view_of(const BandedPlan& plan, std::size_t band);
 
-BandedPlan make_banded_plan(const Plan& plan, unsigned threads);
+BandedPlan make_banded_plan(const Job& job, unsigned threads);
 
 }  // namespace annulus

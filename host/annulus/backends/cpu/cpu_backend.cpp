@@ -11,14 +11,14 @@ std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options) {
   ThreadedSettings settings;
   settings.name = "cpu";
   if (options.latency) {
-    settings.prepare = [=](std::shared_ptr<const Plan> plan) -> LoadedPlan {
-      const auto shared = make_cpu_plan(std::move(plan), threads);
+    settings.prepare = [=](const Job& job) -> LoadedJob {
+      const auto shared = make_cpu_plan(job, threads);
       return {[=] { return make_latency_reducer(shared, set, threads); }, 1, 1};
     };
   } else {
-    settings.prepare = [=, batch = options.batch](std::shared_ptr<const Plan> plan) -> LoadedPlan {
-      const std::size_t suits = batch > 0 ? batch : cpu_batch_size(set, *plan);
-      const auto shared = make_cpu_plan(std::move(plan), threads);
+    settings.prepare = [=, batch = options.batch](const Job& job) -> LoadedJob {
+      const std::size_t suits = batch > 0 ? batch : cpu_batch_size(set, job);
+      const auto shared = make_cpu_plan(job, threads);
       return {[=] { return std::make_unique<CpuReducer>(shared, set); }, threads, suits};
     };
   }

@@ -21,15 +21,14 @@ bool worth_a_vector(std::size_t frames, std::size_t lanes) { return 4 * frames >
 
 }  // namespace
 
-std::shared_ptr<const CpuPlan> make_cpu_plan(std::shared_ptr<const Plan> plan, unsigned threads) {
-  BandedPlan banded = make_banded_plan(*plan, threads);
-  return std::make_shared<const CpuPlan>(CpuPlan{std::move(plan), std::move(banded)});
+std::shared_ptr<const CpuPlan> make_cpu_plan(const Job& job, unsigned threads) {
+  return std::make_shared<const CpuPlan>(CpuPlan{job.plan, make_banded_plan(job, threads)});
 }
 
 std::size_t cpu_batch_size(InstructionSet set) { return std::max<std::size_t>(16, lane_kernels(set).lanes); }
 
-std::size_t cpu_batch_size(InstructionSet set, const Plan& plan) {
-  const std::size_t frame = plan.bins() * sizeof(std::int64_t) * (plan.has_variance() ? 2 : 1);
+std::size_t cpu_batch_size(InstructionSet set, const Job& job) {
+  const std::size_t frame = job.plan->bins() * sizeof(std::int64_t) * (job.recipe.has_variance() ? 2 : 1);
   std::size_t batch = cpu_batch_size(set);
   // Halved, so that vectors stay full.
   while (batch > 1 && batch * frame > kMostSumsBytes) batch /= 2;
@@ -44,7 +43,7 @@ std::vector<FrameResult> CpuReducer::reduce(const std::vector<Frame>& frames) {
   decoders_.clear();
   decoders_.resize(frames.size());
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    results[i].index = frames[i].id.index;
+    results[i].id = frames[i].id;
     decoders_[i].emplace(frames[i], set_);
   }
   const std::vector<Group> groups = make_groups(frames.size());
@@ -64,7 +63,7 @@ std::vector<FrameResult> CpuReducer::reduce(const std::vector<Frame>& frames) {
     for (std::size_t lane = 0; lane < group.count; ++lane) {
       fraction_bits[lane] = frames[group.first + lane].fraction_bits;
     }
-    std::vector<Accumulators> sums = group.sums->take(std::span(fraction_bits).first(group.count));
+    std::vector<Sums> sums = group.sums->take(std::span(fraction_bits).first(group.count));
     for (std::size_t lane = 0; lane < group.count; ++lane) {
       const std::size_t i = group.first + lane;
       if (decoders_[i] && !decoders_[i]->finish()) fail(frames[i], i, results);

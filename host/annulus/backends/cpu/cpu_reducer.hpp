@@ -18,14 +18,14 @@ struct CpuPlan {
   std::shared_ptr<const Plan> plan;
   BandedPlan banded;
 };
-std::shared_ptr<const CpuPlan> make_cpu_plan(std::shared_ptr<const Plan> plan, unsigned threads);
+std::shared_ptr<const CpuPlan> make_cpu_plan(const Job& job, unsigned threads);
 
 // Frames of a batch that suit an instruction set, and of one that suits a plan too: the sums of a batch take
 // memory in proportion to its frames and the bins, in every thread.
 std::size_t cpu_batch_size(InstructionSet set);
-std::size_t cpu_batch_size(InstructionSet set, const Plan& plan);
+std::size_t cpu_batch_size(InstructionSet set, const Job& job);
 
-// One a thread: owns the scratch memory that a batch needs.
+// One per thread: owns the scratch memory that a batch needs.
 class CpuReducer final : public BatchReducer {
  public:
   CpuReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set);

@@ -12,7 +12,7 @@ LaneSums::LaneSums(const Plan& plan, const BandedPlan& banded, const LaneKernels
       kernels_(kernels),
       plain_(plain_values(plan)),
       signal_(plan.bins() * kernels.lanes),
-      variance_(plan.has_variance() ? signal_.size() : 0),
+      variance_(banded.has_squares ? signal_.size() : 0),
       one_(kernels.lanes),
       low_(kernels.lanes),
       high_(kernels.lanes),
@@ -105,10 +105,10 @@ void LaneSums::merge(const LaneSums& other) {
   }
 }
 
-std::vector<Accumulators> LaneSums::take(std::span<const int> fraction_bits) const {
-  std::vector<Accumulators> taken(fraction_bits.size());
-  take_columns(signal_, taken, &Accumulators::signal);
-  take_columns(variance_, taken, &Accumulators::variance);
+std::vector<Sums> LaneSums::take(std::span<const int> fraction_bits) const {
+  std::vector<Sums> taken(fraction_bits.size());
+  take_columns(signal_, taken, Quantity::kSignal);
+  if (!variance_.empty()) take_columns(variance_, taken, Quantity::kVariance);
   for (std::size_t lane = 0; lane < taken.size(); ++lane) {
     taken[lane].fraction_bits = fraction_bits[lane];
     subtract_invalid(plan_, invalid_[lane], taken[lane]);
@@ -118,15 +118,15 @@ std::vector<Accumulators> LaneSums::take(std::span<const int> fraction_bits) con
 
 // A block of bins for all lanes before the next: the sums of a cake do not fit a cache, and each line of it
 // would otherwise be fetched once a lane.
-void LaneSums::take_columns(const LargeVector<std::int64_t>& sums, std::vector<Accumulators>& taken,
-                            std::vector<std::int64_t> Accumulators::*field) const {
+void LaneSums::take_columns(const LargeVector<std::int64_t>& sums, std::vector<Sums>& taken,
+                            Quantity quantity) const {
   constexpr std::size_t kBlock = 256;
   const std::size_t bins = sums.size() / lanes();
-  for (Accumulators& one : taken) (one.*field).resize(bins);
+  for (Sums& one : taken) one.make(quantity, bins);
   for (std::size_t begin = 0; begin < bins; begin += kBlock) {
     const std::size_t end = std::min(begin + kBlock, bins);
     for (std::size_t lane = 0; lane < taken.size(); ++lane) {
-      std::int64_t* const column = (taken[lane].*field).data();
+      std::int64_t* const column = taken[lane][quantity].data();
       const std::int64_t* const from = sums.data() + kernels_.place_of(lane);
       for (std::size_t bin = begin; bin < end; ++bin) column[bin] = from[bin * lanes()];
     }

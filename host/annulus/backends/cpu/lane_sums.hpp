@@ -2,7 +2,7 @@
 #pragma once
 
 #include <annulus/backends/cpu/lane_kernels.hpp>
-#include <annulus/plan/accumulators.hpp>
+#include <annulus/plan/sums.hpp>
 
 #include <cstdint>
 #include <span>
@@ -30,7 +30,7 @@ class LaneSums {
   void merge(const LaneSums& other);
 
   // Of the first lanes, one for each of `fraction_bits`.
-  std::vector<Accumulators> take(std::span<const int> fraction_bits) const;
+  std::vector<Sums> take(std::span<const int> fraction_bits) const;
 
  private:
   // Values that need no second look: all valid and small enough.
@@ -42,8 +42,7 @@ class LaneSums {
 
   void clean(std::size_t band, std::int32_t* values);
   void clean_pixel(std::size_t pixel, std::size_t lane, std::int32_t& value);
-  void take_columns(const LargeVector<std::int64_t>& sums, std::vector<Accumulators>& taken,
-                    std::vector<std::int64_t> Accumulators::*field) const;
+  void take_columns(const LargeVector<std::int64_t>& sums, std::vector<Sums>& taken, Quantity quantity) const;
   void add_pixel(std::size_t pixel, std::size_t lane, std::int64_t signal, std::int64_t variance);
 
   const Plan& plan_;

@@ -39,7 +39,7 @@ class LatencyReducer final : public BatchReducer {
  private:
   FrameResult reduce_one(const Frame& frame) {
     FrameResult result;
-    result.index = frame.id.index;
+    result.id = frame.id;
     const std::uint32_t one = one_count(frame);
     for (const auto& sums : sums_) sums->start({&one, 1});
     decoded_ = next_ = 0;

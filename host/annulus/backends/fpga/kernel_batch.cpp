@@ -19,7 +19,7 @@ class LaunchableFrames {
   LaunchableFrames(const std::vector<Frame>& frames, bool has_bslz4, std::vector<FrameResult>& results)
       : decoded_(frames.size()) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
-      results[i].index = frames[i].id.index;
+      results[i].id = frames[i].id;
       std::string fault = packing_fault(frames[i]);
       if (fault.empty()) fault = add(i, frames[i], has_bslz4);
       if (!fault.empty()) results[i].outcome = damaged_frame(frames[i], std::move(fault));
@@ -53,9 +53,10 @@ class LaunchableFrames {
 
 }  // namespace
 
-std::vector<FrameResult> reduce_by_launches(const Plan& plan, const std::vector<Frame>& frames,
+std::vector<FrameResult> reduce_by_launches(const Job& job, const std::vector<Frame>& frames,
                                             const std::string& backend, bool has_bslz4,
                                             const LaunchFrames& launch) {
+  const Plan& plan = *job.plan;
   std::vector<FrameResult> results(frames.size());
   const LaunchableFrames launchable(frames, has_bslz4, results);
   for (const Codec codec : kKernelCodecs) {
@@ -65,9 +66,9 @@ std::vector<FrameResult> reduce_by_launches(const Plan& plan, const std::vector<
     for (const Launched& item : taken) launched.push_back(item.frame);
     const LaunchSums sums = launch(codec, launched);
     for (std::size_t k = 0; k < taken.size(); ++k) {
-      results[taken[k].place] =
-          unpack_result(plan, *launched[k], sums.results.data() + k * kernels::result_beats_of(plan.bins()),
-                        sums.missing.data() + k * kernels::missing_beats_of(plan.bins()), backend);
+      results[taken[k].place] = unpack_result(
+          plan, job.recipe, *launched[k], sums.results.data() + k * kernels::result_beats_of(plan.bins()),
+          sums.missing.data() + k * kernels::missing_beats_of(plan.bins()), backend);
     }
   }
   return results;

@@ -17,12 +17,12 @@ constexpr std::size_t kModelBatch = 2;
 
 class ModelReducer final : public BatchReducer {
  public:
-  ModelReducer(std::shared_ptr<const Plan> plan, std::shared_ptr<const DevicePlan> packed)
-      : plan_(std::move(plan)), packed_(std::move(packed)) {}
+  ModelReducer(Job job, std::shared_ptr<const DevicePlan> packed)
+      : job_(std::move(job)), packed_(std::move(packed)) {}
 
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override {
     return reduce_by_launches(
-        *plan_, frames, kModelName, true,
+        job_, frames, kModelName, true,
         [this](Codec codec, std::span<const Frame* const> launched) { return launch(codec, launched); });
   }
 
@@ -40,7 +40,7 @@ class ModelReducer final : public BatchReducer {
     return sums;
   }
 
-  std::shared_ptr<const Plan> plan_;
+  Job job_;
   std::shared_ptr<const DevicePlan> packed_;
 };
 
@@ -49,10 +49,9 @@ class ModelReducer final : public BatchReducer {
 std::unique_ptr<Backend> make_model_backend(const BackendOptions& options) {
   ThreadedSettings settings;
   settings.name = kModelName;
-  settings.prepare = [threads =
-                          resolve_threads(options.threads)](std::shared_ptr<const Plan> plan) -> LoadedPlan {
-    const auto packed = std::make_shared<const DevicePlan>(pack_plan(*plan, kModelName));
-    return {[plan, packed] { return std::make_unique<ModelReducer>(plan, packed); }, threads, kModelBatch};
+  settings.prepare = [threads = resolve_threads(options.threads)](const Job& job) -> LoadedJob {
+    const auto packed = std::make_shared<const DevicePlan>(pack_plan(*job.plan, job.recipe, kModelName));
+    return {[job, packed] { return std::make_unique<ModelReducer>(job, packed); }, threads, kModelBatch};
   };
   return make_threaded_backend(std::move(settings));
 }

@@ -21,7 +21,7 @@ struct BinWeight {
   std::uint32_t weight = 0;
 };
 
-void check_limits(const Plan& plan, const std::string& backend) {
+void check_limits(const Plan& plan, const Recipe& recipe, const std::string& backend) {
   if (plan.bins() > kernels::kMaxBins) {
     throw Error(
         ErrorKind::kBackend, backend,
@@ -30,7 +30,7 @@ void check_limits(const Plan& plan, const std::string& backend) {
                     "ANNULUS_KERNEL_BINS",
                     plan.axes.size() > 1 ? " (`npt` times `npt_azim`)" : ""));
   }
-  if (plan.has_variance() && !kernels::kVariance) {
+  if (recipe.has_variance() && !kernels::kVariance) {
     throw Error(ErrorKind::kBackend, backend, "these kernels were built without variance",
                 "use `error_model` no, the cpu backend, or build with ANNULUS_KERNEL_VARIANCE=1");
   }
@@ -103,13 +103,13 @@ void pack_table(const Plan& plan, DevicePlan& packed) {
 
 }  // namespace
 
-DevicePlan pack_plan(const Plan& plan, const std::string& backend) {
-  check_limits(plan, backend);
+DevicePlan pack_plan(const Plan& plan, const Recipe& recipe, const std::string& backend) {
+  check_limits(plan, recipe, backend);
   DevicePlan packed;
   packed.pixels = static_cast<std::uint32_t>(plan.pixels());
   packed.bins = plan.bins();
   packed.weight_bits = static_cast<std::uint32_t>(plan.weight_bits);
-  packed.variance_bits = static_cast<std::uint32_t>(plan.variance_bits);
+  packed.variance_bits = recipe.has_variance() ? static_cast<std::uint32_t>(plan.variance_bits) : 0;
   packed.lowest = -plan.validity.max_count;
   packed.highest = plan.validity.max_count;
   packed.dummy_lowest = plan.validity.dummy_low;

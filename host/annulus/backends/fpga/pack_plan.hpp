@@ -1,7 +1,7 @@
 // A plan as the kernels read it: the table in pixel order, and the scalars of a launch (hls/layout.hpp).
 #pragma once
 
-#include <annulus/plan/plan.hpp>
+#include <annulus/plan/recipe.hpp>
 
 #include <hls/layout.hpp>
 
@@ -26,8 +26,8 @@ struct DevicePlan {
   std::vector<kernels::Correction> corrections;                              // by pixel
 };
 
-// Throws kBackend if the kernels of this build cannot take the plan; `backend` stands for them in the
-// message.
-DevicePlan pack_plan(const Plan& plan, const std::string& backend);
+// Throws kBackend if the kernels of this build cannot take the plan or the recipe; `backend` stands for them
+// in the message.
+DevicePlan pack_plan(const Plan& plan, const Recipe& recipe, const std::string& backend);
 
 }  // namespace annulus

@@ -71,7 +71,7 @@ std::vector<std::int64_t> gather(const SumBeat* rows, std::size_t stride, std::s
 
 }  // namespace
 
-FrameResult unpack_result(const Plan& plan, const Frame& frame, const SumBeat* results,
+FrameResult unpack_result(const Plan& plan, const Recipe& recipe, const Frame& frame, const SumBeat* results,
                           const SumBeat* missing, const std::string& backend) {
   const SumBeat& header = results[0];
   const auto build = static_cast<std::uint64_t>(header.sum[kernels::kHeaderBuild]);
@@ -83,20 +83,20 @@ FrameResult unpack_result(const Plan& plan, const Frame& frame, const SumBeat* r
   }
   const std::int64_t status = header.sum[kernels::kHeaderStatus];
   if (status != kernels::kGood) {
-    return {frame.id.index, damaged_frame(frame, describe_status(status, frame, header))};
+    return {frame.id, damaged_frame(frame, describe_status(status, frame, header))};
   }
   const std::size_t bins = plan.bins();
   constexpr std::size_t kUpper = kernels::kBanks;
-  Accumulators sums;
+  Sums sums;
   sums.fraction_bits = frame.fraction_bits;
-  sums.signal = gather(results + 1, 1, 0, bins);
-  if (plan.has_variance()) sums.variance = gather(results + 1, 1, kUpper, bins);
+  sums.set(Quantity::kSignal, gather(results + 1, 1, 0, bins));
+  if (recipe.has_variance()) sums.set(Quantity::kVariance, gather(results + 1, 1, kUpper, bins));
   sums.invalid_pixels = static_cast<std::uint64_t>(header.sum[kernels::kHeaderInvalid]);
-  if (sums.invalid_pixels == 0) return {frame.id.index, std::move(sums)};
-  sums.missing_count = gather(missing, 2, 0, bins);
-  sums.missing_normalization = gather(missing, 2, kUpper, bins);
-  if (!plan.dark.empty()) sums.missing_dark = gather(missing + 1, 2, 0, bins);
-  return {frame.id.index, std::move(sums)};
+  if (sums.invalid_pixels == 0) return {frame.id, std::move(sums)};
+  sums.set(Quantity::kMissingCount, gather(missing, 2, 0, bins));
+  sums.set(Quantity::kMissingNormalization, gather(missing, 2, kUpper, bins));
+  if (!plan.dark.empty()) sums.set(Quantity::kMissingDark, gather(missing + 1, 2, 0, bins));
+  return {frame.id, std::move(sums)};
 }
 
 }  // namespace annulus

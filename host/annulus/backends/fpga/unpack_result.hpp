@@ -2,7 +2,6 @@
 #pragma once
 
 #include <annulus/backends/common/backend.hpp>
-#include <annulus/plan/plan.hpp>
 
 #include <hls/layout.hpp>
 
@@ -12,7 +11,8 @@ namespace annulus {
 
 // `results` and `missing` are where those of this frame begin. Throws kBackend, naming `backend`, if the
 // kernel that wrote them is of another build.
-FrameResult unpack_result(const Plan& plan, const Frame& frame, const kernels::SumBeat* results,
-                          const kernels::SumBeat* missing, const std::string& backend);
+FrameResult unpack_result(const Plan& plan, const Recipe& recipe, const Frame& frame,
+                          const kernels::SumBeat* results, const kernels::SumBeat* missing,
+                          const std::string& backend);
 
 }  // namespace annulus

@@ -16,9 +16,9 @@ constexpr unsigned kLaunchesPerUnit = 3;
 
 class XrtReducer final : public BatchReducer {
  public:
-  XrtReducer(std::shared_ptr<const Plan> plan, std::shared_ptr<const DevicePlan> packed,
-             std::shared_ptr<XrtCard> card, bool has_bslz4, std::size_t number)
-      : plan_(std::move(plan)),
+  XrtReducer(Job job, std::shared_ptr<const DevicePlan> packed, std::shared_ptr<XrtCard> card, bool has_bslz4,
+             std::size_t number)
+      : job_(std::move(job)),
         packed_(std::move(packed)),
         card_(std::move(card)),
         has_bslz4_(has_bslz4),
@@ -26,7 +26,7 @@ class XrtReducer final : public BatchReducer {
 
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override {
     return reduce_by_launches(
-        *plan_, frames, kXrtName, has_bslz4_, [this](Codec codec, std::span<const Frame* const> taken) {
+        job_, frames, kXrtName, has_bslz4_, [this](Codec codec, std::span<const Frame* const> taken) {
           LaunchSums all;
           for (std::size_t first = 0; first < taken.size(); first += kFramesPerLaunch) {
             const auto part = taken.subspan(first, std::min(kFramesPerLaunch, taken.size() - first));
@@ -54,7 +54,7 @@ class XrtReducer final : public BatchReducer {
     all.missing.insert(all.missing.end(), part.missing.begin(), part.missing.end());
   }
 
-  std::shared_ptr<const Plan> plan_;
+  Job job_;
   std::shared_ptr<const DevicePlan> packed_;
   std::shared_ptr<XrtCard> card_;
   bool has_bslz4_;
@@ -64,8 +64,8 @@ class XrtReducer final : public BatchReducer {
 // Opens the card and puts the plan where frames of its type will most likely need it, so that what can fail
 // does so before a scan begins. Frames of int32 may come in byte offset, all in bitshuffle-LZ4 or plain, so
 // one kernel is enough to begin with.
-LoadedPlan load_plan(std::shared_ptr<const Plan> plan, const BackendOptions& options) {
-  const auto packed = std::make_shared<const DevicePlan>(pack_plan(*plan, kXrtName));
+LoadedJob load_job(const Job& job, const BackendOptions& options) {
+  const auto packed = std::make_shared<const DevicePlan>(pack_plan(*job.plan, job.recipe, kXrtName));
   const auto card = std::make_shared<XrtCard>(options);
   std::size_t units = 0;
   bool has_bslz4 = false;
@@ -74,12 +74,12 @@ LoadedPlan load_plan(std::shared_ptr<const Plan> plan, const BackendOptions& opt
     has_bslz4 = session.units(Codec::kBitshuffleLz4) > 0;
     Codec likely = Codec::kRaw;
     if (has_bslz4 && session.units(Codec::kRaw) == 0) likely = Codec::kBitshuffleLz4;
-    if (plan->pixel_type == PixelType::kI32 && session.units(Codec::kByteOffset) > 0)
+    if (job.plan->pixel_type == PixelType::kI32 && session.units(Codec::kByteOffset) > 0)
       likely = Codec::kByteOffset;
     session.upload(likely, *packed);
   });
   const auto next = std::make_shared<std::atomic<std::size_t>>(0);
-  return {[=] { return std::make_unique<XrtReducer>(plan, packed, card, has_bslz4, (*next)++); },
+  return {[=] { return std::make_unique<XrtReducer>(job, packed, card, has_bslz4, (*next)++); },
           static_cast<unsigned>(units) * kLaunchesPerUnit, kFramesPerLaunch};
 }
 
@@ -88,9 +88,7 @@ LoadedPlan load_plan(std::shared_ptr<const Plan> plan, const BackendOptions& opt
 std::unique_ptr<Backend> make_xrt_backend(const BackendOptions& options) {
   ThreadedSettings settings;
   settings.name = kXrtName;
-  settings.prepare = [options](std::shared_ptr<const Plan> plan) {
-    return load_plan(std::move(plan), options);
-  };
+  settings.prepare = [options](const Job& job) { return load_job(job, options); };
   return make_threaded_backend(std::move(settings));
 }
 

@@ -183,18 +183,18 @@ std::vector<LaneResult> Batch::fetch(std::span<const Frame* const> frames) {
     result.faulty = faulty[i] != 0;
     if (result.faulty) continue;
     const std::int64_t* at = sums + i * plan.bins;
-    const auto take = [&](std::vector<std::int64_t>& values) {
-      values.assign(at, at + plan.bins);
+    const auto take = [&](Quantity taken) {
+      result.sums.set(taken, {at, at + plan.bins});
       at += quantity;
     };
     result.sums.fraction_bits = frames[i]->fraction_bits;
     result.sums.invalid_pixels = invalid[i];
-    take(result.sums.signal);
-    if (plan.has_variance) take(result.sums.variance);
+    take(Quantity::kSignal);
+    if (plan.has_variance) take(Quantity::kVariance);
     if (invalid[i] == 0) continue;
-    take(result.sums.missing_normalization);
-    take(result.sums.missing_count);
-    if (plan.has_dark) take(result.sums.missing_dark);
+    take(Quantity::kMissingNormalization);
+    take(Quantity::kMissingCount);
+    if (plan.has_dark) take(Quantity::kMissingDark);
   }
   queue_.enqueueUnmapMemObject(buffers_.results.get(), const_cast<std::int64_t*>(sums));
   queue_.finish();

@@ -5,7 +5,7 @@
 #include <annulus/backends/opencl/batch_layout.hpp>
 #include <annulus/backends/opencl/session.hpp>
 #include <annulus/core/frame.hpp>
-#include <annulus/plan/accumulators.hpp>
+#include <annulus/plan/sums.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -16,7 +16,7 @@
 namespace annulus::opencl {
 
 struct LaneResult {
-  Accumulators sums;
+  Sums sums;
   bool faulty = false;  // its payload does not decode; no sums
 };
 

@@ -55,7 +55,7 @@ class OpenClReducer final : public BatchReducer {
     std::vector<Frame> decoded(frames.size());  // those that only the host can decode
     std::map<Codec, std::vector<std::size_t>> by_codec;
     for (std::size_t i = 0; i < frames.size(); ++i) {
-      results[i].index = frames[i].id.index;
+      results[i].id = frames[i].id;
       decoded[i] = frames[i];
       if (has_impossible_sizes(frames[i])) {
         set_fault(frames[i], results[i]);
@@ -139,14 +139,13 @@ std::unique_ptr<Backend> make_opencl_backend(const BackendOptions& options,
   const auto devices = opencl::select_devices(options.device);
   ThreadedSettings settings;
   settings.name = kOpenClName;
-  settings.prepare = [devices, options,
-                      wanted = session_settings](std::shared_ptr<const Plan> plan) -> LoadedPlan {
+  settings.prepare = [devices, options, wanted = session_settings](const Job& job) -> LoadedJob {
     // A reducer's turn decides about its device: one device after the other, then the first again.
     std::vector<std::shared_ptr<const opencl::Session>> turns;
     std::vector<std::pair<std::shared_ptr<const opencl::Session>, unsigned>> sessions;
     unsigned most = 0;
     for (const opencl::Device& device : devices) {
-      const auto session = std::make_shared<opencl::Session>(device, plan, wanted);
+      const auto session = std::make_shared<opencl::Session>(device, job, wanted);
       opencl::tune(*session);
       sessions.emplace_back(session,
                             session->share_memory(options.threads == 0 ? kThreadsADevice : options.threads));
@@ -159,7 +158,7 @@ std::unique_ptr<Backend> make_opencl_backend(const BackendOptions& options,
     }
     if (wanted.profile) wanted.profile->reset();
     const auto next = std::make_shared<std::atomic<std::size_t>>(0);
-    LoadedPlan loaded;
+    LoadedJob loaded;
     loaded.threads = static_cast<unsigned>(turns.size());
     loaded.batch = opencl::kLanes;
     loaded.make_reducer = [turns, next] {

@@ -39,7 +39,8 @@ Interval plain_values(Interval valid, Interval dummy) {
 
 }  // namespace
 
-PlanNumbers plan_numbers(const Plan& plan) {
+PlanNumbers plan_numbers(const Job& job) {
+  const Plan& plan = *job.plan;
   const bool is_unsigned = plan.pixel_type == PixelType::kU32;
   const Interval type = is_unsigned ? Interval{0, std::numeric_limits<std::uint32_t>::max()}
                                     : Interval{std::numeric_limits<std::int32_t>::min(),
@@ -55,9 +56,9 @@ PlanNumbers plan_numbers(const Plan& plan) {
   numbers.pixels = static_cast<cl_uint>(plan.pixels());
   numbers.bins = plan.bins();
   numbers.entries = static_cast<cl_uint>(plan.matrix.bin.size());
-  numbers.has_variance = plan.has_variance() ? 1 : 0;
+  numbers.has_variance = job.recipe.has_variance() ? 1 : 0;
   numbers.square_shift =
-      plan.has_variance() ? static_cast<cl_uint>(2 * plan.weight_bits - plan.variance_bits) : 0;
+      job.recipe.has_variance() ? static_cast<cl_uint>(2 * plan.weight_bits - plan.variance_bits) : 0;
   numbers.has_dark = plan.dark.empty() ? 0 : 1;
   numbers.low = static_cast<cl_uint>(valid.low);
   numbers.high = static_cast<cl_uint>(valid.high);
@@ -70,11 +71,11 @@ PlanNumbers plan_numbers(const Plan& plan) {
   return numbers;
 }
 
-Session::Session(Device device, std::shared_ptr<const Plan> plan, SessionSettings settings)
+Session::Session(Device device, const Job& job, SessionSettings settings)
     : device_(std::move(device)),
-      plan_(std::move(plan)),
+      plan_(job.plan),
       settings_(std::move(settings)),
-      numbers_(plan_numbers(*plan_)) {
+      numbers_(plan_numbers(job)) {
   on_device(device_, [&] {
     unified_ = settings_.unified.value_or(device_.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() != 0);
     context_ = cl::Context(device_.device);

@@ -6,7 +6,7 @@
 #include <annulus/backends/opencl/devices.hpp>
 #include <annulus/backends/opencl/profile.hpp>
 #include <annulus/core/frame.hpp>
-#include <annulus/plan/plan.hpp>
+#include <annulus/plan/recipe.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -39,7 +39,7 @@ struct PlanNumbers {
   cl_uint dummy_low = 1;
   cl_uint dummy_high = 0;
 };
-PlanNumbers plan_numbers(const Plan& plan);
+PlanNumbers plan_numbers(const Job& job);
 
 struct PlanBuffers {
   DeviceBuffer first, bins, weights;           // by pixel
@@ -51,7 +51,7 @@ class Session {
  public:
   // Compiles the kernels and brings the plan to the device. Throws kBackend: a plan that has no room, a
   // driver that does not compile.
-  Session(Device device, std::shared_ptr<const Plan> plan, SessionSettings settings);
+  Session(Device device, const Job& job, SessionSettings settings);
 
   const Device& device() const { return device_; }
   const cl::Context& context() const { return context_; }

@@ -54,22 +54,24 @@ TEST(BandedPlan, HoldsTheMatrixOfThePlan) {
   for (int round = 0; round < 60; ++round) {
     const Shape shape{1 + static_cast<std::uint32_t>(random() % 150),
                       1 + static_cast<std::uint32_t>(random() % 150)};
-    std::optional<Plan> plan;
+    Job job{nullptr, random_recipe(random)};
     try {
-      plan = build_plan(random_geometry(random, shape), random_options(random), {}, {"test", shape}, 1);
+      job.plan = std::make_shared<const Plan>(
+          build_plan(random_geometry(random, shape), random_options(random), {}, {"test", shape}, 1));
     } catch (const Error&) {
       continue;  // a random window that misses the detector
     }
+    const auto& plan = job.plan;
     Matrix expected;
     for (std::size_t pixel = 0; pixel < plan->pixels(); ++pixel) {
       for (std::uint32_t entry = plan->matrix.first[pixel]; entry < plan->matrix.first[pixel + 1]; ++entry) {
         const std::uint32_t weight = plan->matrix.weight[entry];
         const std::uint32_t square =
-            plan->has_variance() ? squared_weight(weight, plan->weight_bits, plan->variance_bits) : 0;
+            job.recipe.has_variance() ? squared_weight(weight, plan->weight_bits, plan->variance_bits) : 0;
         put(expected, pixel, plan->matrix.bin[entry], {weight, square});
       }
     }
-    const BandedPlan banded = make_banded_plan(*plan, 1 + round % 3);
+    const BandedPlan banded = make_banded_plan(job, 1 + round % 3);
     ASSERT_EQ(banded.band_count(), (plan->pixels() + kBandPixels - 1) / kBandPixels);
     Matrix found;
     std::vector<bool> used(plan->pixels());
@@ -105,7 +107,7 @@ TEST(BandedPlan, TakesBinsThatAreNoNeighboursOneByOne) {
   plan.matrix.first = std::vector<std::uint32_t>{0, 2};
   plan.matrix.bin = std::vector<std::uint32_t>{2, 5};
   plan.matrix.weight = std::vector<std::uint32_t>{1000, 24};
-  const BandedPlan banded = make_banded_plan(plan, 1);
+  const BandedPlan banded = make_banded_plan({std::make_shared<const Plan>(plan)}, 1);
   EXPECT_TRUE(banded.twos.empty());
   ASSERT_EQ(banded.wides.size(), 2u);
   EXPECT_EQ(banded.wides[0].bin, 2u);
@@ -119,7 +121,7 @@ TEST(BandedPlan, PixelsOfASegmentFollowEachOtherInBins) {
   IntegrationOptions options;
   options.bins = 50;
   const Plan plan = build_plan(small_geometry(shape), options, {}, {"test", shape}, 1);
-  const BandedPlan banded = make_banded_plan(plan, 2);
+  const BandedPlan banded = make_banded_plan({std::make_shared<const Plan>(plan)}, 2);
   for (std::size_t band = 0; band < banded.band_count(); ++band) {
     const BandView view = view_of(banded, band);
     for (const auto* segment = view.twos.begin; segment + 1 < view.twos.end; ++segment) {

@@ -17,15 +17,19 @@ namespace {
 
 struct Scan {
   Shape shape{30, 40};
-  std::shared_ptr<const Plan> plan;
+  Job job;
   std::vector<std::vector<std::int64_t>> pixels;
+
+  Sums expected(const std::vector<std::int64_t>& frame) const {
+    return reduce_naively(*job.plan, frame, 0, job.recipe);
+  }
 
   explicit Scan(std::size_t frames) {
     std::mt19937_64 random(31);
     IntegrationOptions options;
     options.bins = 25;
-    options.error_model = ErrorModel::kPoisson;
-    plan = std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
+    job.plan = std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
+    job.recipe.error_model = ErrorModel::kPoisson;
     for (std::size_t i = 0; i < frames; ++i) {
       std::vector<std::int64_t> frame(shape.size());
       for (std::int64_t& pixel : frame) pixel = static_cast<std::int64_t>(random() % 1000);
@@ -59,12 +63,12 @@ TEST(CpuBackend, ResultsAreInOrderAndDoNotDependOnThreadsOrBatches) {
   for (const unsigned threads : {1u, 2u, 5u}) {
     for (const std::size_t batch : {std::size_t{1}, std::size_t{8}, std::size_t{17}}) {
       const auto backend = make_backend("cpu", {threads});
-      backend->load(scan.plan);
+      backend->load(scan.job);
       const auto results = reduce_all(*backend, scan, batch);
       ASSERT_EQ(results.size(), scan.pixels.size());
       for (std::size_t i = 0; i < results.size(); ++i) {
-        EXPECT_EQ(results[i].index, i);
-        ASSERT_EQ(results[i].sums(), reduce_naively(*scan.plan, scan.pixels[i], 0)) << i;
+        EXPECT_EQ(results[i].id.index, i);
+        ASSERT_EQ(results[i].sums(), scan.expected(scan.pixels[i])) << i;
       }
       EXPECT_GT(backend->busy_seconds(), 0);
     }
@@ -80,7 +84,7 @@ TEST(CpuBackend, ResultsDoNotDependOnLatencyOrTheBatchAskedFor) {
       options.latency = latency;
       options.batch = batch;
       const auto backend = make_backend("cpu", options);
-      const Load load = backend->load(scan.plan);
+      const Load load = backend->load(scan.job);
       EXPECT_EQ(load.batch, latency ? 1 : batch != 0 ? batch : load.batch);
       EXPECT_EQ(load.workers, latency ? 1u : 3u);
       EXPECT_EQ(load.in_flight, 2 * load.workers);
@@ -88,7 +92,7 @@ TEST(CpuBackend, ResultsDoNotDependOnLatencyOrTheBatchAskedFor) {
       const auto results = reduce_all(*backend, scan, load.batch);
       ASSERT_EQ(results.size(), scan.pixels.size());
       for (std::size_t i = 0; i < results.size(); ++i) {
-        ASSERT_EQ(results[i].sums(), reduce_naively(*scan.plan, scan.pixels[i], 0)) << i;
+        ASSERT_EQ(results[i].sums(), scan.expected(scan.pixels[i])) << i;
       }
     }
   }
@@ -98,10 +102,10 @@ TEST(CpuBackend, CanBeLoadedAgainAndLeftWithWorkInside) {
   const Scan scan(20);
   const auto backend = make_backend("cpu", {2});
   for (int round = 0; round < 3; ++round) {
-    backend->load(scan.plan);
+    backend->load(scan.job);
     EXPECT_EQ(reduce_all(*backend, scan, 4).size(), 20u);
   }
-  backend->load(scan.plan);
+  backend->load(scan.job);
   backend->submit({raw_frame(scan.shape, PixelType::kI32, scan.pixels[0])});
   // Destroyed with a batch not collected: must neither hang nor crash.
 }
@@ -110,7 +114,7 @@ TEST(Backends, AFrameThatChangedWhileItWasReducedGetsAFault) {
   const Scan scan(3);
   for (const char* const name : {"cpu", "model"}) {
     const auto backend = make_backend(name, {1});
-    backend->load(scan.plan);
+    backend->load(scan.job);
     std::vector<Frame> frames;
     for (const auto& pixels : scan.pixels) frames.push_back(raw_frame(scan.shape, PixelType::kI32, pixels));
     const auto owner = std::make_shared<const Bytes>(frames[1].payload);
@@ -131,7 +135,7 @@ TEST(Backends, AFrameOfAnotherKindGetsAnErrorWithACureAndLeavesTheOthersRight) {
   const Frame good = raw_frame(scan.shape, PixelType::kI32, scan.pixels[1]);
   for (const char* const name : {"cpu", "model"}) {
     const auto results =
-        reduce_by(*make_backend(name, {1}), scan.plan, {other_shape, good, other_type, other_limit, good});
+        reduce_by(*make_backend(name, {1}), scan.job, {other_shape, good, other_type, other_limit, good});
     ASSERT_EQ(results.size(), 5u);
     for (const std::size_t i : {0, 2, 3}) {
       ASSERT_FALSE(results[i].good()) << name << i;
@@ -143,7 +147,7 @@ TEST(Backends, AFrameOfAnotherKindGetsAnErrorWithACureAndLeavesTheOthersRight) {
     EXPECT_THAT(results[2].error().what(), ::testing::HasSubstr("uint16"));
     EXPECT_THAT(results[3].error().what(), ::testing::HasSubstr("saturates at 100"));
     for (const std::size_t i : {1, 4}) {
-      EXPECT_EQ(results[i].sums(), reduce_naively(*scan.plan, scan.pixels[1], 0)) << name << i;
+      EXPECT_EQ(results[i].sums(), scan.expected(scan.pixels[1])) << name << i;
     }
   }
 }
@@ -157,7 +161,7 @@ TEST(Backends, FloatingPointFramesGoInAsTheyAreRead) {
   const std::vector<std::int64_t> pixels(shape.size(), 7);
   for (const char* const name : {"cpu", "model"}) {
     const auto results =
-        reduce_by(*make_backend(name, {1}), plan, {raw_frame(shape, PixelType::kF32, pixels)});
+        reduce_by(*make_backend(name, {1}), {plan}, {raw_frame(shape, PixelType::kF32, pixels)});
     ASSERT_TRUE(results[0].good()) << results[0].fault();
     EXPECT_EQ(results[0].sums(), reduce_naively(*plan, pixels, 0)) << name;
   }
@@ -173,6 +177,31 @@ TEST(Backends, UnknownNameIsRefusedWithTheNamesThereAre) {
   }
 }
 
+TEST(Backends, RefuseByNameWhatARecipeAsksForBeyondSums) {
+  const Scan scan(1);
+  Job clip = scan.job, pixels = scan.job;
+  clip.recipe.clip = Clip{3, 2};
+  pixels.recipe.keep_pixels = true;
+  EXPECT_EQ(clip.recipe.passes(), 3u);
+  for (const BackendDescription& known : describe_backends()) {
+    if (!known.available) continue;
+    const auto backend = make_backend(known.name, {1});
+    const auto refusal = [&](const Job& job) -> std::string {
+      try {
+        backend->load(job);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::kBackend);
+        EXPECT_EQ(error.where(), known.name);
+        return error.fault();
+      }
+      return "no error";
+    };
+    EXPECT_EQ(refusal(clip), "it cannot do sigma clipping");
+    EXPECT_EQ(refusal(pixels), "it cannot do values of pixels by bin");
+    EXPECT_THROW(backend->submit({}), Error) << "nothing is loaded";
+  }
+}
+
 TEST(Backends, SubmitWithoutAPlanIsAnError) { EXPECT_THROW(make_backend("cpu")->submit({}), Error); }
 
 TEST(CpuBackend, BatchesOfLargeCakesAreSmallerSoThatSumsStayInBounds) {
@@ -183,9 +212,9 @@ TEST(CpuBackend, BatchesOfLargeCakesAreSmallerSoThatSumsStayInBounds) {
   const std::size_t usual = cpu_batch_size(best_instruction_set());
   const auto batch_for = [&](std::uint32_t azimuth_bins, ErrorModel model) {
     options.azimuth_bins = azimuth_bins;
-    options.error_model = model;
     return backend
-        ->load(std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape})))
+        ->load({std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape})),
+                {model}})
         .batch;
   };
   EXPECT_EQ(batch_for(36, ErrorModel::kNone), usual);

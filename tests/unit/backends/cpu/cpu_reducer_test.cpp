@@ -16,14 +16,14 @@ namespace {
 using ::testing::HasSubstr;
 
 // By the generic code. Every instruction set of the machine, and threads that share frames, must do the same.
-std::vector<FrameResult> reduce(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames) {
-  const auto shared = make_cpu_plan(plan, 2);
+std::vector<FrameResult> reduce(const Job& job, const std::vector<Frame>& frames) {
+  const auto shared = make_cpu_plan(job, 2);
   const auto expected = CpuReducer(shared, InstructionSet::kGeneric).reduce(frames);
   const auto compare = [&](const std::string& how, BatchReducer& reducer) {
     const auto results = reducer.reduce(frames);
     EXPECT_EQ(results.size(), expected.size()) << how;
     for (std::size_t i = 0; i < std::min(results.size(), expected.size()); ++i) {
-      EXPECT_EQ(results[i].index, expected[i].index) << how;
+      EXPECT_EQ(results[i].id.index, expected[i].id.index) << how;
       ASSERT_EQ(results[i].fault(), expected[i].fault()) << how << ", frame " << i;
       if (!results[i].good()) continue;
       EXPECT_EQ(results[i].sums(), expected[i].sums()) << how << ", frame " << i;
@@ -65,8 +65,9 @@ TEST(CpuReducer, EqualsTheDefinitionForRandomPlansTypesAndBatches) {
     } catch (const Error&) {
       continue;  // a random window that misses the detector
     }
+    const Recipe recipe = random_recipe(random);
     std::vector<Frame> frames;
-    std::vector<Accumulators> expected;
+    std::vector<Sums> expected;
     const std::size_t count = 1 + random() % 37;
     for (std::size_t i = 0; i < count; ++i) {
       auto pixels = random_pixels(random, type, shape.size());
@@ -76,13 +77,13 @@ TEST(CpuReducer, EqualsTheDefinitionForRandomPlansTypesAndBatches) {
       frames.push_back(type == PixelType::kI32 && random() % 2 == 0 ? byte_offset_frame(shape, pixels)
                                                                     : raw_frame(shape, type, pixels));
       frames.back().id.index = 1000 + i;
-      expected.push_back(reduce_naively(*plan, pixels, 0));
+      expected.push_back(reduce_naively(*plan, pixels, 0, recipe));
     }
-    const auto results = reduce(plan, frames);
+    const auto results = reduce({plan, recipe}, frames);
     ASSERT_EQ(results.size(), count);
     for (std::size_t i = 0; i < count; ++i) {
       ASSERT_TRUE(results[i].good()) << results[i].fault();
-      EXPECT_EQ(results[i].index, 1000 + i);
+      EXPECT_EQ(results[i].id.index, 1000 + i);
       ASSERT_EQ(results[i].sums(), expected[i]) << "round " << round << ", frame " << i;
       ++compared;
     }
@@ -104,9 +105,9 @@ TEST(CpuReducer, ConservesCountsExactlyForAThousandRandomPlansAndImages) {
       continue;
     }
     const auto pixels = random_pixels(random, PixelType::kI32, shape.size());
-    const auto results = reduce(plan, {byte_offset_frame(shape, pixels)});
+    const auto results = reduce({plan, random_recipe(random)}, {byte_offset_frame(shape, pixels)});
     Wide total = 0, expected = 0;
-    for (const std::int64_t signal : results[0].sums().signal) total += signal;
+    for (const std::int64_t signal : results[0].sums()[Quantity::kSignal]) total += signal;
     for (std::size_t pixel = 0; pixel < pixels.size(); ++pixel) {
       const bool in_range = plan->matrix.first[pixel] != plan->matrix.first[pixel + 1];
       if (in_range && pixels[pixel] != std::numeric_limits<std::int32_t>::min()) expected += pixels[pixel];
@@ -124,7 +125,6 @@ TEST(CpuReducer, SamePixelsGiveTheSameAccumulatorsHoweverTheyArePacked) {
   for (const PixelType type : kTypes) {
     IntegrationOptions options;
     options.bins = 300;
-    options.error_model = ErrorModel::kPoisson;
     const auto plan = std::make_shared<const Plan>(
         build_plan(small_geometry(shape), options, {}, {"test", shape, type}, 1));
     const auto pixels = random_pixels(random, type, shape.size());
@@ -138,12 +138,13 @@ TEST(CpuReducer, SamePixelsGiveTheSameAccumulatorsHoweverTheyArePacked) {
       }
     }
     frames.push_back(block_frame(raw, Codec::kLz4, 4097));  // pixels across blocks
-    const Accumulators expected = reduce_naively(*plan, pixels, 0);
+    const Recipe poisson{ErrorModel::kPoisson};
+    const Sums expected = reduce_naively(*plan, pixels, 0, poisson);
     for (const std::size_t batch : {std::size_t{1}, std::size_t{2}, std::size_t{5}, frames.size()}) {
       for (std::size_t first = 0; first < frames.size(); first += batch) {
         const auto end = std::min(frames.size(), first + batch);
-        const auto results = reduce(plan, {frames.begin() + static_cast<std::ptrdiff_t>(first),
-                                           frames.begin() + static_cast<std::ptrdiff_t>(end)});
+        const auto results = reduce({plan, poisson}, {frames.begin() + static_cast<std::ptrdiff_t>(first),
+                                                      frames.begin() + static_cast<std::ptrdiff_t>(end)});
         for (std::size_t i = 0; i < results.size(); ++i) {
           ASSERT_TRUE(results[i].good()) << results[i].fault();
           ASSERT_EQ(results[i].sums(), expected) << name_of(type) << ", packing " << first + i;
@@ -159,13 +160,13 @@ TEST(CpuReducer, FullestBinOfLargestCountsDoesNotOverflow) {
   for (const PixelType type : {PixelType::kU32, PixelType::kI32, PixelType::kU16}) {
     IntegrationOptions options;
     options.bins = 1;
-    options.error_model = ErrorModel::kPoisson;
     const auto plan =
         std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape, type}));
     const std::vector<std::int64_t> pixels(shape.size(), plan->validity.max_count);
-    const auto results = reduce(plan, {raw_frame(shape, type, pixels)});
-    EXPECT_EQ(results[0].sums(), reduce_naively(*plan, pixels, 0)) << name_of(type);
-    EXPECT_GT(results[0].sums().signal[0], 0);
+    const Recipe poisson{ErrorModel::kPoisson};
+    const auto results = reduce({plan, poisson}, {raw_frame(shape, type, pixels)});
+    EXPECT_EQ(results[0].sums(), reduce_naively(*plan, pixels, 0, poisson)) << name_of(type);
+    EXPECT_GT(results[0].sums()[Quantity::kSignal][0], 0);
   }
 }
 
@@ -193,8 +194,8 @@ TEST(CpuReducer, BadFramesLeaveTheOthersOfTheirBatchRight) {
   corrupt.payload = Bytes(bytes);
 
   const auto results =
-      reduce(plan, {good, truncated, good, trailing, good, short_raw, good, cut, blocks, corrupt, blocks});
-  const Accumulators expected = reduce_naively(*plan, pixels, 0);
+      reduce({plan}, {good, truncated, good, trailing, good, short_raw, good, cut, blocks, corrupt, blocks});
+  const Sums expected = reduce_naively(*plan, pixels, 0);
   for (const std::size_t i : {0, 2, 4, 6, 8, 10}) {
     EXPECT_TRUE(results[i].good()) << results[i].fault();
     EXPECT_EQ(results[i].sums(), expected) << i;

@@ -16,12 +16,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<FrameResult> reduce_by_model(std::shared_ptr<const Plan> plan, const std::vector<Frame>& frames) {
-  return reduce_by(*make_backend("model", {2}), std::move(plan), frames);
+std::vector<FrameResult> reduce_by_model(const Job& job, const std::vector<Frame>& frames) {
+  return reduce_by(*make_backend("model", {2}), job, frames);
 }
 
-void expect_as_cpu(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames) {
-  expect_same_results(reduce_by_model(plan, frames), reduce_by_cpu(plan, frames));
+void expect_as_cpu(const Job& job, const std::vector<Frame>& frames) {
+  expect_same_results(reduce_by_model(job, frames), reduce_by_cpu(job, frames));
 }
 
 TEST(ModelBackend, EqualsTheCpuForRandomPlansTypesAndBatches) {
@@ -53,7 +53,7 @@ TEST(ModelBackend, EqualsTheCpuForRandomPlansTypesAndBatches) {
       frames.back().id.index = 1000 + i;
       frames.back().fraction_bits = static_cast<int>(random() % 5);
     }
-    expect_as_cpu(plan, frames);
+    expect_as_cpu({plan, random_recipe(random)}, frames);
     if (HasFatalFailure()) return;
     ++compared;
   }
@@ -69,7 +69,7 @@ TEST(ModelBackend, SaysOfDamagedFramesWhatTheCpuSays) {
       std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
   const Frame good = byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size()));
   const std::vector<Frame> frames = damaged_frames(random, good, 200);
-  expect_as_cpu(plan, frames);
+  expect_as_cpu({plan, random_recipe(random)}, frames);
 }
 
 TEST(ModelBackend, SaysOfDamagedBlocksWhatTheCpuSays) {
@@ -111,7 +111,7 @@ TEST(ModelBackend, SaysOfDamagedBlocksWhatTheCpuSays) {
     frame.id.index = static_cast<std::uint64_t>(i);
     frames.push_back(std::move(frame));
   }
-  expect_as_cpu(plan, frames);
+  expect_as_cpu({plan, random_recipe(random)}, frames);
 }
 
 TEST(ModelBackend, ReducesTheSamePixelsToTheSameSumsHoweverTheyArePacked) {
@@ -119,7 +119,6 @@ TEST(ModelBackend, ReducesTheSamePixelsToTheSameSumsHoweverTheyArePacked) {
   const Shape shape{120, 131};
   IntegrationOptions options;
   options.bins = 100;
-  options.error_model = ErrorModel::kPoisson;
   const auto plan = std::make_shared<const Plan>(
       build_plan(small_geometry(shape), options, {}, {"test", shape, PixelType::kI32}));
   const auto pixels = random_pixels(random, PixelType::kI32, shape.size());
@@ -131,8 +130,9 @@ TEST(ModelBackend, ReducesTheSamePixelsToTheSameSumsHoweverTheyArePacked) {
                                      block_frame(raw, Codec::kBitshuffleLz4, 65536),
                                      block_frame(raw, Codec::kBitshuffleZstd),
                                      block_frame(raw, Codec::kLz4)};
-  expect_as_cpu(plan, frames);
-  const auto results = reduce_by_model(plan, frames);
+  const Job job{plan, {ErrorModel::kPoisson}};
+  expect_as_cpu(job, frames);
+  const auto results = reduce_by_model(job, frames);
   for (std::size_t i = 0; i < results.size(); ++i) {
     EXPECT_EQ(results[i].fault(), "") << i;
     EXPECT_EQ(results[i].sums(), results[0].sums()) << i;
@@ -146,7 +146,7 @@ TEST(ModelBackend, RefusesMoreBinsThanTheKernelsHoldWhenItIsLoaded) {
   const auto plan =
       std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
   try {
-    make_backend("model", {1})->load(plan);
+    make_backend("model", {1})->load({plan});
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kBackend);
@@ -163,7 +163,7 @@ TEST(ModelBackend, SaysOfACakeThatIsTooLargeWhatItIsMadeOf) {
   const auto plan =
       std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
   try {
-    make_backend("model", {1})->load(plan);
+    make_backend("model", {1})->load({plan});
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("1000 x 360 = 360000 bins"));

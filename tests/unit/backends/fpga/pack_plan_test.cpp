@@ -69,7 +69,6 @@ TEST(PackPlan, TableHoldsTheMatrixOfCakesWhoseBinsAreNoNeighbours) {
     const Shape shape{1 + static_cast<std::uint32_t>(random() % 40),
                       1 + static_cast<std::uint32_t>(random() % 40)};
     IntegrationOptions options = random_options(random);
-    if (!kernels::kVariance) options.error_model = ErrorModel::kNone;
     options.azimuth_bins = 1 + static_cast<std::uint32_t>(random() % 10);
     Plan plan;
     try {
@@ -77,7 +76,7 @@ TEST(PackPlan, TableHoldsTheMatrixOfCakesWhoseBinsAreNoNeighbours) {
     } catch (const Error&) {
       continue;  // a random window that misses the detector
     }
-    const Unpacked unpacked = unpack(pack_plan(plan, "test"));
+    const Unpacked unpacked = unpack(pack_plan(plan, {}, "test"));
     for (std::size_t pixel = 0; pixel < plan.pixels(); ++pixel) {
       const Weights expected = weights_of(plan.matrix, pixel);
       ASSERT_EQ(unpacked.pixels[pixel], expected) << "round " << round << ", pixel " << pixel;
@@ -101,7 +100,7 @@ TEST(PackPlan, APixelOverTwoTimesTwoBinsTakesTwoEntriesAlsoAtTheFirstAndLastBins
   plan.matrix.bin = std::vector<std::uint32_t>{0, 1, 5, 6, 8, 9, 13, 14, 0, 1, 10, 11};
   plan.matrix.weight = std::vector<std::uint32_t>{100, 200, 300, 424, 1, 1, 1, 1021, 24, 500, 499, 1};
   plan.normalization = std::vector<std::int32_t>{1, 1, 1};
-  const Unpacked unpacked = unpack(pack_plan(plan, "test"));
+  const Unpacked unpacked = unpack(pack_plan(plan, {}, "test"));
   for (std::size_t pixel = 0; pixel < 3; ++pixel) {
     EXPECT_EQ(unpacked.pixels[pixel], weights_of(plan.matrix, pixel)) << pixel;
     EXPECT_EQ(unpacked.entries[pixel], 2u) << pixel;

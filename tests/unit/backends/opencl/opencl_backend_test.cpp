@@ -49,7 +49,8 @@ TEST(OpenClBackend, EqualsTheCpuForRandomPlansTypesAndBatches) {
       frames.back().id.index = 1000 + i;
       frames.back().fraction_bits = static_cast<int>(random() % 5);
     }
-    expect_as_cpu(plan, frames, checked(choices[static_cast<std::size_t>(round) % choices.size()]));
+    expect_as_cpu({plan, random_recipe(random)}, frames,
+                  checked(choices[static_cast<std::size_t>(round) % choices.size()]));
     if (HasFatalFailure()) return;
     ++compared;
   }
@@ -98,29 +99,29 @@ Frame frame_of_all_codes(std::mt19937_64& random, Shape shape, unsigned long_one
 TEST(OpenClBackend, DecodesCodesOfAllLengthsWhereverSegmentsCutThem) {
   std::mt19937_64 random(52);
   const Shape shape{50, 70};
-  const auto plan = simple_plan(shape);
+  const auto job = simple_job(shape);
   std::vector<Frame> frames;
   for (const unsigned long_ones : {0u, 1u, 4u, 12u, 16u}) {
     for (int i = 0; i < 5; ++i) frames.push_back(frame_of_all_codes(random, shape, long_ones));
   }
   for (const std::uint32_t segment : {16u, 17u, 31u, 100u, 4096u}) {
     Choice choice{Method::kLanes, 2, 1, 1024, segment, 8, segment % 2 + 1};
-    expect_as_cpu(plan, frames, checked(choice));
+    expect_as_cpu(job, frames, checked(choice));
   }
 }
 
 TEST(OpenClBackend, SaysOfDamagedFramesWhatTheCpuSays) {
   std::mt19937_64 random(53);
   const Shape shape{50, 70};
-  const auto plan = simple_plan(shape);
+  const auto job = simple_job(shape);
   const Frame good = byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size()));
   const std::vector<Frame> frames = damaged_frames(random, good, 200);
-  for (const Choice& choice : some_choices()) expect_as_cpu(plan, frames, checked(choice));
+  for (const Choice& choice : some_choices()) expect_as_cpu(job, frames, checked(choice));
 }
 
 TEST(OpenClBackend, TellsValuesThatLeaveInt32OnBothSides) {
   const Shape shape{20, 20};
-  const auto plan = simple_plan(shape);
+  const auto job = simple_job(shape);
   std::vector<Frame> frames;
   for (const std::int64_t edge : {std::int64_t{INT32_MAX}, std::int64_t{INT32_MIN}}) {
     for (const std::int8_t after : {-1, 0, 1}) {
@@ -133,7 +134,7 @@ TEST(OpenClBackend, TellsValuesThatLeaveInt32OnBothSides) {
       frames.push_back(std::move(frame));
     }
   }
-  for (const Choice& choice : some_choices()) expect_as_cpu(plan, frames, checked(choice));
+  for (const Choice& choice : some_choices()) expect_as_cpu(job, frames, checked(choice));
 }
 
 TEST(OpenClBackend, TakesFramesInBlocksAndSaysWhatIsWrongWithThem) {
@@ -161,18 +162,19 @@ TEST(OpenClBackend, TakesFramesInBlocksAndSaysWhatIsWrongWithThem) {
         frames.push_back(std::move(frame));
       }
     }
-    for (const Choice& choice : some_choices()) expect_as_cpu(plan, frames, checked(choice));
+    for (const Choice& choice : some_choices())
+      expect_as_cpu({plan, random_recipe(random)}, frames, checked(choice));
   }
 }
 
 TEST(OpenClBackend, SharesAScanAmongDevicesAndKeepsTheOrder) {
   std::mt19937_64 random(54);
   const Shape shape{40, 40};
-  const auto plan = simple_plan(shape, 30, ErrorModel::kPoisson);
+  const auto job = simple_job(shape, 30, ErrorModel::kPoisson);
   BackendOptions options;
   options.device = "0:0/2";
   const auto backend = make_opencl_backend(options, checked({Method::kLanes, 2, 1, 1 << 16, 64, 8, 1}));
-  const Load load = backend->load(plan);
+  const Load load = backend->load(job);
   EXPECT_EQ(load.workers, 4u) << "two threads on each of two devices";
   EXPECT_EQ(load.in_flight, 8u);
   EXPECT_EQ(backend->loaded(), load);
@@ -187,7 +189,7 @@ TEST(OpenClBackend, SharesAScanAmongDevicesAndKeepsTheOrder) {
   }
   backend->finish();
   for (const auto& batch : batches) {
-    expect_same_results(backend->collect(), reduce_by_cpu(plan, batch));
+    expect_same_results(backend->collect(), reduce_by_cpu(job, batch));
   }
   EXPECT_TRUE(backend->collect().empty());
 }
@@ -200,17 +202,17 @@ TEST(OpenClBackend, SendsThroughPinnedMemoryWhereNoneIsShared) {
     frames.push_back(byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size())));
   auto settings = checked(some_choices().front());
   settings.unified = false;
-  expect_as_cpu(simple_plan(shape), frames, settings);
+  expect_as_cpu(simple_job(shape), frames, settings);
 }
 
 TEST(OpenClBackend, TakesMoreBinsThanPixels) {
   std::mt19937_64 random(56);
   const Shape shape{60, 60};
-  const auto plan = simple_plan(shape, 100000);
+  const auto job = simple_job(shape, 100000);
   const std::vector<Frame> frames(
       3, byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size())));
-  expect_as_cpu(plan, frames, checked({Method::kLanes, 2, 1, 1 << 16, 64, 8, 1}));
-  expect_as_cpu(plan, frames, checked({Method::kRows, 1, 4, 1 << 16, 64, 8, 1}));
+  expect_as_cpu(job, frames, checked({Method::kLanes, 2, 1, 1 << 16, 64, 8, 1}));
+  expect_as_cpu(job, frames, checked({Method::kRows, 1, 4, 1 << 16, 64, 8, 1}));
 }
 
 TEST(OpenClBackend, TakesFewerFramesAtATimeWhereMemoryIsShort) {
@@ -221,7 +223,7 @@ TEST(OpenClBackend, TakesFewerFramesAtATimeWhereMemoryIsShort) {
     frames.push_back(byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size())));
   auto settings = checked({Method::kRows, 1, 4, 1 << 20, 1024, 8, 1});
   settings.memory = std::uint64_t{3} << 20;  // the plan takes about 1 MiB of it, a batch of 16 frames 4 MiB
-  expect_as_cpu(simple_plan(shape), frames, settings, {.threads = 1});
+  expect_as_cpu(simple_job(shape), frames, settings, {.threads = 1});
 }
 
 TEST(OpenClBackend, RefusesWhatHasNoRoom) {
@@ -229,7 +231,7 @@ TEST(OpenClBackend, RefusesWhatHasNoRoom) {
     auto settings = checked(choice);
     settings.memory = memory;
     try {
-      make_opencl_backend({}, settings)->load(simple_plan(Shape{200, 200}));
+      make_opencl_backend({}, settings)->load(simple_job(Shape{200, 200}));
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kBackend);
       EXPECT_FALSE(error.cure().empty());
@@ -246,7 +248,7 @@ TEST(OpenClBackend, ShowsWhatTheCompilerSays) {
   auto settings = checked(some_choices().front());
   settings.extra_source = "\nkernel void broken(global int* p) { p[0] = no_such_name; }\n";
   try {
-    make_opencl_backend({}, settings)->load(simple_plan(Shape{20, 20}));
+    make_opencl_backend({}, settings)->load(simple_job(Shape{20, 20}));
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kBackend);
@@ -274,7 +276,7 @@ TEST(OpenClBackend, AccountsForEveryStage) {
   auto settings = checked(some_choices().front());
   settings.profile = std::make_shared<opencl::Profile>();
   const auto backend = make_opencl_backend({}, settings);
-  backend->load(simple_plan(shape));
+  backend->load(simple_job(shape));
   backend->submit({byte_offset_frame(shape, random_pixels(random, PixelType::kI32, shape.size()))});
   backend->finish();
   backend->collect();

@@ -126,10 +126,8 @@ std::vector<Frame> frames_of_all_codecs(Shape shape, std::size_t count) {
   return frames;
 }
 
-std::shared_ptr<opencl::Session> make_session(std::shared_ptr<const Plan> plan,
-                                              const opencl::SessionSettings& settings) {
-  const auto session =
-      std::make_shared<opencl::Session>(opencl::select_devices("0").front(), std::move(plan), settings);
+std::shared_ptr<opencl::Session> make_session(const Job& job, const opencl::SessionSettings& settings) {
+  const auto session = std::make_shared<opencl::Session>(opencl::select_devices("0").front(), job, settings);
   opencl::tune(*session);
   return session;
 }
@@ -156,11 +154,11 @@ constexpr Choice kRowsChoice = {Method::kRows, 1, 4, 1 << 20, 1024, 8, 1};
 
 TEST(OpenClFaults, GivesRightSumsOrADevicesRefusalWithAnyMemory) {
   const Shape shape{150, 150};
-  const auto plan = simple_plan(shape);
+  const auto job = simple_job(shape);
   const auto frames = frames_of_all_codecs(shape, 24);
-  const auto expected = reduce_by_cpu(plan, frames);
+  const auto expected = reduce_by_cpu(job, frames);
   const auto works = [&](opencl::SessionSettings settings) {
-    return device_refusal([&] { expect_same_results(reduce_by_opencl(plan, frames, settings), expected); })
+    return device_refusal([&] { expect_same_results(reduce_by_opencl(job, frames, settings), expected); })
         .empty();
   };
   for (const bool unified : {true, false}) {
@@ -196,7 +194,7 @@ TEST(OpenClFaults, OneThreadLeavesTheOthersShareOfMemory) {
     auto settings = checked(kLanesChoice);
     settings.memory = 4 << 20;
     settings.unified = unified;
-    const auto session = make_session(simple_plan(shape), settings);
+    const auto session = make_session(simple_job(shape), settings);
     ASSERT_EQ(session->share_memory(2), 2u);
     opencl::Batch first(session);
     for (const auto& taken : {pointers, long_ones}) {
@@ -211,7 +209,7 @@ TEST(OpenClFaults, OneThreadLeavesTheOthersShareOfMemory) {
 TEST(OpenClFaults, LetsGoOfTheRowsThatAnotherMethodDoesNotNeed) {
   auto settings = checked(kLanesChoice);
   settings.memory = 4 << 20;
-  const auto session = make_session(simple_plan(Shape{200, 200}), settings);
+  const auto session = make_session(simple_job(Shape{200, 200}), settings);
   const std::uint64_t left = session->memory().left();
   session->take(kRowsChoice);
   const std::uint64_t left_beside_rows = session->memory().left();
@@ -223,7 +221,7 @@ TEST(OpenClFaults, LetsGoOfTheRowsThatAnotherMethodDoesNotNeed) {
 
   // Room for one of the arrays but not for all: none stays.
   settings.memory = settings.memory - left + (left - left_beside_rows) * 3 / 4;
-  const auto narrow = make_session(simple_plan(Shape{200, 200}), settings);
+  const auto narrow = make_session(simple_job(Shape{200, 200}), settings);
   const std::uint64_t before = narrow->memory().left();
   EXPECT_FALSE(narrow->can(kRowsChoice, Codec::kRaw));
   EXPECT_THAT(device_refusal([&] { narrow->take(kRowsChoice); }), HasSubstr("out of memory"));
@@ -234,8 +232,8 @@ TEST(OpenClFaults, LetsGoOfTheRowsThatAnotherMethodDoesNotNeed) {
 TEST(OpenClFaults, CountsTheRowsThatAMethodStillHasToSend) {
   auto settings = checked(kLanesChoice);
   settings.memory = 4 << 20;
-  const auto plan = simple_plan(Shape{200, 200});
-  const auto session = make_session(plan, settings);
+  const auto job = simple_job(Shape{200, 200});
+  const auto session = make_session(job, settings);
   const std::uint64_t plan_bytes = settings.memory - session->memory().left();
   session->take(kRowsChoice);
   const std::uint64_t plan_and_rows = settings.memory - session->memory().left();
@@ -243,7 +241,7 @@ TEST(OpenClFaults, CountsTheRowsThatAMethodStillHasToSend) {
   ASSERT_GT(plan_and_rows - plan_bytes, frame / 2);
   for (const bool enough : {false, true}) {
     settings.memory = plan_and_rows + (enough ? frame : frame / 2);
-    const auto other = make_session(plan, settings);
+    const auto other = make_session(job, settings);
     EXPECT_EQ(other->can(kRowsChoice, Codec::kRaw), enough);
     other->take(kRowsChoice);
     EXPECT_EQ(other->can(kRowsChoice, Codec::kRaw), enough) << "with the rows there";
@@ -254,7 +252,7 @@ TEST(OpenClFaults, CountsTheRowsThatAMethodStillHasToSend) {
 TEST(OpenClFaults, GoesOnAfterCommandsForWhichThereWasNoMemory) {
   const NoFaultsAfterwards restore;
   const Shape shape{50, 50};
-  const auto plan = simple_plan(shape);
+  const auto job = simple_job(shape);
   const auto frames = frames_of_all_codecs(shape, 16);
   for (Fault* fault : {&kernel_fault, &read_fault, &finish_fault}) {
     for (int before = 0; before < 8; ++before) {
@@ -263,9 +261,9 @@ TEST(OpenClFaults, GoesOnAfterCommandsForWhichThereWasNoMemory) {
       under_way_at_fault = 0;
       fault->arm(before, 2, CL_OUT_OF_RESOURCES);
       // A queue that cannot even be waited for is given up.
-      if (fault != &finish_fault) expect_as_cpu(plan, frames, settings, {.threads = 1});
+      if (fault != &finish_fault) expect_as_cpu(job, frames, settings, {.threads = 1});
       if (fault == &finish_fault) {
-        EXPECT_THAT(device_refusal([&] { reduce_by_opencl(plan, frames, settings, {.threads = 1}); }),
+        EXPECT_THAT(device_refusal([&] { reduce_by_opencl(job, frames, settings, {.threads = 1}); }),
                     HasSubstr("clFinish: CL_OUT_OF_RESOURCES"));
       }
       EXPECT_EQ(fault->happened, 2) << before;
@@ -278,9 +276,9 @@ TEST(OpenClFaults, GoesOnAfterCommandsForWhichThereWasNoMemory) {
 TEST(OpenClFaults, NamesTheDeviceThatFails) {
   const NoFaultsAfterwards restore;
   const Shape shape{50, 50};
-  const auto plan = simple_plan(shape);
+  const auto job = simple_job(shape);
   const auto frames = frames_of_all_codecs(shape, 4);
-  const auto fails = [&] { reduce_by_opencl(plan, frames, checked(kLanesChoice), {.threads = 1}); };
+  const auto fails = [&] { reduce_by_opencl(job, frames, checked(kLanesChoice), {.threads = 1}); };
   for (const int session_or_batch : {0, 1}) {
     queue_fault.arm(session_or_batch, 1, CL_OUT_OF_HOST_MEMORY);
     EXPECT_THAT(device_refusal(fails), HasSubstr("clCreateCommandQueue: CL_OUT_OF_HOST_MEMORY"));
@@ -293,7 +291,7 @@ TEST(OpenClFaults, NamesTheDeviceThatFails) {
   opencl::SessionSettings tuned;
   tuned.check_bounds = true;
   EXPECT_THAT(device_refusal([&] {
-                make_session(simple_plan(Shape{3, 5}, 7), tuned);
+                make_session(simple_job(Shape{3, 5}, 7), tuned);
               }),
               HasSubstr("in no way: what was tried last failed with clEnqueueNDRangeKernel: "
                         "CL_INVALID_WORK_GROUP_SIZE"));
@@ -317,12 +315,12 @@ TEST(OpenClFaults, ListsADeviceThatDoesNotAnswer) {
 TEST(OpenClFaults, AnyQuestionThatADeviceDoesNotAnswerIsAFaultOfTheDevice) {
   const NoFaultsAfterwards restore;
   const Shape shape{50, 50};
-  const auto plan = simple_plan(shape);
+  const auto job = simple_job(shape);
   const auto frames = frames_of_all_codecs(shape, 4);
   int questions = 0;
   for (bool happened = true; happened; ++questions) {
     info_fault.arm(questions, 1, CL_OUT_OF_HOST_MEMORY);
-    device_refusal([&] { reduce_by_opencl(plan, frames, checked(kLanesChoice), {.threads = 1}); });
+    device_refusal([&] { reduce_by_opencl(job, frames, checked(kLanesChoice), {.threads = 1}); });
     happened = info_fault.happened > 0;
     ASSERT_FALSE(HasFailure()) << "question " << questions;
   }
@@ -361,7 +359,7 @@ TEST(OpenClFaults, TakesMatchesAtDistancesFromOneToWhatPrecedesThem) {
   const Shape shape{3, 7};
   const auto plan = std::make_shared<const Plan>(
       build_plan(small_geometry(shape), options, {}, {"test", shape, PixelType::kU8}));
-  opencl::Batch batch(make_session(plan, checked(kLanesChoice)));
+  opencl::Batch batch(make_session({plan}, checked(kLanesChoice)));
   for (const auto& [distance, faulty] :
        {std::pair{0, true}, std::pair{1, false}, std::pair{4, false}, std::pair{5, true}}) {
     const Frame frame = frame_with_match(static_cast<std::uint8_t>(distance));

@@ -33,25 +33,23 @@ inline opencl::SessionSettings checked(const Choice& choice) {
   return settings;
 }
 
-inline std::vector<FrameResult> reduce_by_opencl(std::shared_ptr<const Plan> plan,
-                                                 const std::vector<Frame>& frames,
+inline std::vector<FrameResult> reduce_by_opencl(const Job& job, const std::vector<Frame>& frames,
                                                  const opencl::SessionSettings& settings,
                                                  const BackendOptions& options = {}) {
-  return reduce_by(*make_opencl_backend(options, settings), std::move(plan), frames);
+  return reduce_by(*make_opencl_backend(options, settings), job, frames);
 }
 
-inline void expect_as_cpu(const std::shared_ptr<const Plan>& plan, const std::vector<Frame>& frames,
+inline void expect_as_cpu(const Job& job, const std::vector<Frame>& frames,
                           const opencl::SessionSettings& settings, const BackendOptions& options = {}) {
   SCOPED_TRACE(settings.choice ? to_text(*settings.choice) : "tuned");
-  expect_same_results(reduce_by_opencl(plan, frames, settings, options), reduce_by_cpu(plan, frames));
+  expect_same_results(reduce_by_opencl(job, frames, settings, options), reduce_by_cpu(job, frames));
 }
 
-inline std::shared_ptr<const Plan> simple_plan(Shape shape, std::uint32_t bins = 40,
-                                               ErrorModel model = ErrorModel::kNone) {
+inline Job simple_job(Shape shape, std::uint32_t bins = 40, ErrorModel model = ErrorModel::kNone) {
   IntegrationOptions options;
   options.bins = bins;
-  options.error_model = model;
-  return std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
+  return {std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape})),
+          {model}};
 }
 
 }  // namespace annulus::testing

@@ -40,7 +40,7 @@ Frame packed_frame(std::size_t every) {
 }
 
 CycleReport report_on(std::shared_ptr<const Plan> plan, const std::vector<Frame>& frames) {
-  CycleCounter counter(std::move(plan));
+  CycleCounter counter({std::move(plan)});
   for (const Frame& frame : frames) counter.add(frame);
   return counter.report();
 }
@@ -148,7 +148,7 @@ TEST(CycleReport, AveragesOfFramesAddUpToALaunchOfAllOfThem) {
   const std::vector<Frame> frames = {packed_frame(0), packed_frame(1), packed_frame(3)};
   const CycleReport report = report_on(plan, frames);
   const std::vector<const Frame*> pointers = {&frames[0], &frames[1], &frames[2]};
-  const DevicePlan packed = pack_plan(*plan, "test");
+  const DevicePlan packed = pack_plan(*plan, {}, "test");
   for (const auto mode : {annulus_sim::Mode::kSequential, annulus_sim::Mode::kConcurrent}) {
     annulus_sim::Launch launch(mode);
     launch.run([&] { call_kernel(packed, Codec::kByteOffset, PixelType::kI32, pack_frames(pointers)); });
@@ -162,7 +162,7 @@ TEST(CycleReport, AveragesOfFramesAddUpToALaunchOfAllOfThem) {
 }
 
 TEST(CycleReport, ReplayDoesNotDependOnHowTheLaunchRan) {
-  const DevicePlan plan = pack_plan(*make_plan(100, Splitting::kBoundingBox), "test");
+  const DevicePlan plan = pack_plan(*make_plan(100, Splitting::kBoundingBox), {}, "test");
   const Frame frame = packed_frame(3);
   const std::vector<const Frame*> frames(5, &frame);
   const auto record = [&](annulus_sim::Mode mode) {

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 void write_cakes(const std::filesystem::path& path, const std::shared_ptr<Plan>& plan, std::uint64_t first,
                  std::uint64_t count, IfExists if_exists = IfExists::kRefuse) {
-  const auto sink = open_nexus(path, plan, samples::make_run(), if_exists);
+  const auto sink = open_nexus(path, samples::job_of(plan), samples::make_run(), if_exists);
   sink->append(samples::make_frames(*plan, first, count));
   sink->close();
 }
@@ -97,9 +97,9 @@ TEST(CakeFile, RowsThatAreWrittenOneByOneAreRightToo) {
 ReducedFrame with_missing_pixels_at(const Plan& plan, const std::vector<std::size_t>& azimuths) {
   ReducedFrame frame = samples::make_frame(plan, 4);
   const std::size_t radial = plan.radial().bins();
-  for (auto* sums : {&frame.accumulators.missing_count, &frame.accumulators.missing_normalization}) {
-    std::fill(sums->begin(), sums->end(), 0);
-    for (const std::size_t azimuth : azimuths) (*sums)[azimuth * radial + azimuth % radial] = 16;
+  for (const Quantity quantity : {Quantity::kMissingCount, Quantity::kMissingNormalization}) {
+    const auto missing = frame.sums.make(quantity, plan.bins());
+    for (const std::size_t azimuth : azimuths) missing[azimuth * radial + azimuth % radial] = 16;
   }
   return frame;
 }
@@ -114,7 +114,8 @@ TEST(CakeFile, MissingPixelsOfLargeCakesTakeLittleRoom) {
   std::vector<ReducedFrame> frames;
   for (const auto& some : azimuths) frames.push_back(with_missing_pixels_at(*plan, some));
   frames.push_back(samples::make_frame(*plan, 0));  // lacks none
-  const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kRefuse);
+  const auto sink =
+      open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse);
   sink->append(frames);
   sink->close();
   for (const char* name : {"missing_count", "missing_normalization"}) {
@@ -167,11 +168,12 @@ TEST(CakeFile, ChunksOfHugeCakesAreDividedByAzimuth) {
 
 TEST(CakeFile, TextHoldsNoCake) {
   const Folder folder;
-  EXPECT_THAT(
-      message_of(
-          ErrorKind::kUsage,
-          [&] { open_xy(folder / "a.xy", make_cake(2, 3), samples::make_run(), IfExists::kRefuse, true); }),
-      HasSubstr("no cake"));
+  EXPECT_THAT(message_of(ErrorKind::kUsage,
+                         [&] {
+                           open_xy(folder / "a.xy", samples::job_of(make_cake(2, 3)), samples::make_run(),
+                                   IfExists::kRefuse, true);
+                         }),
+              HasSubstr("no cake"));
 }
 
 TEST(CakePlot, DrawsOneFrameOrTheMeanInEveryScaleAndFormat) {

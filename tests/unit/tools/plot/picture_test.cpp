@@ -28,7 +28,7 @@ std::filesystem::path write_scan(const std::filesystem::path& path, std::uint64_
   for (ReducedFrame& frame : scan) {
     for (double& value : frame.pattern.intensity) value *= shape.factor;
   }
-  const auto sink = open_nexus(path, plan, samples::make_run(), IfExists::kOverwrite);
+  const auto sink = open_nexus(path, samples::job_of(plan), samples::make_run(), IfExists::kOverwrite);
   sink->append(scan);
   sink->close();
   return path;

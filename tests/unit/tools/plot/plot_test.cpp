@@ -26,7 +26,8 @@ using ::testing::HasSubstr;
 
 std::filesystem::path write_sample(const Folder& folder, std::uint64_t first, std::uint64_t frames) {
   const auto plan = samples::make_plan(30);
-  const auto sink = open_nexus(folder / "a.nxs", plan, samples::make_run(), IfExists::kOverwrite);
+  const auto sink =
+      open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kOverwrite);
   sink->append(samples::make_frames(*plan, first, frames));
   sink->close();
   return folder / "a.nxs";

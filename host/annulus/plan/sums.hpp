@@ -1,0 +1,80 @@
+// The integers of one frame: what all backends must agree on, byte for byte (docs/numerics.md).
+#pragma once
+
+#include <annulus/plan/plan.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace annulus {
+
+// What is summed over the pixels of a bin. Another quantity is added here, in the backends that make it, and
+// in the sinks' tables of names.
+enum class Quantity : std::uint8_t {
+  kSignal,    // sum of weight * raw over valid pixels
+  kVariance,  // sum of squared_weight * max(raw, one count) over valid pixels
+
+  // What this frame's invalid pixels take from the plan's totals. Absent if every pixel of the plan was
+  // valid; the dark is also absent where the plan has none.
+  kMissingNormalization,
+  kMissingDark,
+  kMissingCount
+};
+inline constexpr std::size_t kQuantityCount = static_cast<std::size_t>(Quantity::kMissingCount) + 1;
+
+// One array of integers per quantity, empty where the frame has none of it.
+class Sums {
+ public:
+  std::uint64_t invalid_pixels = 0;  // pixels with weights in the plan that were not accepted
+  int fraction_bits = 0;             // of the frame: signal is in units of 2^-(weight_bits + fraction_bits)
+
+  bool has(Quantity quantity) const { return !at(quantity).values.empty(); }
+
+  // Words of 64 bits that make the number of one bin. Word w of bin b, the least significant first, is
+  // [b * words + w].
+  std::size_t words(Quantity quantity) const { return at(quantity).words; }
+
+  std::span<const std::int64_t> operator[](Quantity quantity) const { return at(quantity).values; }
+  std::span<std::int64_t> operator[](Quantity quantity) { return at(quantity).values; }
+
+  // Zeros for every bin, which replace what was there.
+  std::span<std::int64_t> make(Quantity quantity, std::size_t bins, std::size_t words = 1) {
+    set(quantity, std::vector<std::int64_t>(bins * words), words);
+    return at(quantity).values;
+  }
+  void set(Quantity quantity, std::vector<std::int64_t> values, std::size_t words = 1) {
+    at(quantity) = {std::move(values), words};
+  }
+
+  bool operator==(const Sums&) const = default;
+
+ private:
+  struct Numbers {
+    std::vector<std::int64_t> values;
+    std::size_t words = 1;
+    bool operator==(const Numbers&) const = default;
+  };
+  Numbers& at(Quantity quantity) { return numbers_[static_cast<std::size_t>(quantity)]; }
+  const Numbers& at(Quantity quantity) const { return numbers_[static_cast<std::size_t>(quantity)]; }
+
+  std::array<Numbers, kQuantityCount> numbers_;
+};
+
+// All quantities that there are, to go through.
+constexpr std::array<Quantity, kQuantityCount> all_quantities() {
+  std::array<Quantity, kQuantityCount> all{};
+  for (std::size_t i = 0; i < kQuantityCount; ++i) all[i] = static_cast<Quantity>(i);
+  return all;
+}
+
+// A quantity of which frames without invalid pixels have nothing.
+constexpr bool is_missing(Quantity quantity) { return quantity >= Quantity::kMissingNormalization; }
+
+// Makes the missing sums from the plan's pixels that were invalid in a frame, in any order. Backends that can
+// only list those pixels share this.
+void subtract_invalid(const Plan& plan, const std::vector<std::uint32_t>& invalid_pixels, Sums& sums);
+
+}  // namespace annulus
