@@ -19,6 +19,10 @@ constexpr std::size_t kMostSumsBytes = std::size_t{32} << 20;
 // A vector of which only a quarter is filled takes longer than its frames one by one.
 bool worth_a_vector(std::size_t frames, std::size_t lanes) { return 4 * frames > lanes; }
 
+std::unique_ptr<BandOperator> make_lane_sums(const CpuPlan& plan, const LaneKernels& kernels) {
+  return std::make_unique<LaneSums>(*plan.plan, plan.banded, kernels);
+}
+
 }  // namespace
 
 std::shared_ptr<const CpuPlan> make_cpu_plan(const Job& job, unsigned threads) {
@@ -35,42 +39,56 @@ std::size_t cpu_batch_size(InstructionSet set, const Job& job) {
   return batch;
 }
 
-CpuReducer::CpuReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set)
-    : plan_(std::move(plan)), set_(set), kernels_(lane_kernels(set)), rows_(kernels_.lanes * kRowStride) {}
+CpuReducer::CpuReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set, MakeOperator make_operator)
+    : plan_(std::move(plan)),
+      set_(set),
+      kernels_(lane_kernels(set)),
+      make_operator_(make_operator ? std::move(make_operator) : make_lane_sums),
+      rows_(kernels_.lanes * kRowStride) {}
 
 std::vector<FrameResult> CpuReducer::reduce(const std::vector<Frame>& frames) {
   std::vector<FrameResult> results(frames.size());
-  decoders_.clear();
-  decoders_.resize(frames.size());
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    results[i].id = frames[i].id;
-    decoders_[i].emplace(frames[i], set_);
-  }
+  for (std::size_t i = 0; i < frames.size(); ++i) results[i].id = frames[i].id;
   const std::vector<Group> groups = make_groups(frames.size());
   for (const Group& group : groups) {
-    std::array<std::uint32_t, kMostLanes> one;
-    for (std::size_t lane = 0; lane < group.count; ++lane) one[lane] = one_count(frames[group.first + lane]);
-    group.sums->start(std::span(one).first(group.count));
+    std::array<const Frame*, kMostLanes> lanes;
+    for (std::size_t lane = 0; lane < group.count; ++lane) lanes[lane] = &frames[group.first + lane];
+    group.bands->begin(std::span(lanes).first(group.count));
+  }
+  std::vector<Group> left = groups;  // those that want another pass
+  while (!left.empty()) {
+    pass(left, frames, results);
+    std::erase_if(left, [](const Group& group) { return !group.bands->again(); });
+  }
+  for (const Group& group : groups) {
+    std::vector<Sums> sums = group.bands->take();
+    for (std::size_t lane = 0; lane < group.count; ++lane) {
+      FrameResult& result = results[group.first + lane];
+      if (result.good()) result.outcome = std::move(sums[lane]);
+    }
+  }
+  return results;
+}
+
+// Decodes the frames of these groups once, and hands all of their bands on.
+void CpuReducer::pass(const std::vector<Group>& groups, const std::vector<Frame>& frames,
+                      std::vector<FrameResult>& results) {
+  decoders_.clear();
+  decoders_.resize(frames.size());
+  for (const Group& group : groups) {
+    for (std::size_t i = group.first; i < group.first + group.count; ++i) {
+      if (results[i].good()) decoders_[i].emplace(frames[i], set_);
+    }
   }
   for (std::size_t band = 0; band < plan_->banded.band_count(); ++band) {
     for (const Group& group : groups) {
       decode_band(band, group, frames, results);
-      group.sums->add_band(band, values_.data());
+      group.bands->add_band(band, values_.data());
     }
   }
-  for (const Group& group : groups) {
-    std::array<int, kMostLanes> fraction_bits;
-    for (std::size_t lane = 0; lane < group.count; ++lane) {
-      fraction_bits[lane] = frames[group.first + lane].fraction_bits;
-    }
-    std::vector<Sums> sums = group.sums->take(std::span(fraction_bits).first(group.count));
-    for (std::size_t lane = 0; lane < group.count; ++lane) {
-      const std::size_t i = group.first + lane;
-      if (decoders_[i] && !decoders_[i]->finish()) fail(frames[i], i, results);
-      if (decoders_[i]) results[i].outcome = std::move(sums[lane]);
-    }
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (decoders_[i] && !decoders_[i]->finish()) fail(frames[i], i, results);
   }
-  return results;
 }
 
 std::vector<CpuReducer::Group> CpuReducer::make_groups(std::size_t frames) {
@@ -78,13 +96,11 @@ std::vector<CpuReducer::Group> CpuReducer::make_groups(std::size_t frames) {
   std::map<const LaneKernels*, std::size_t> used;
   for (std::size_t first = 0; first < frames;) {
     const LaneKernels& kernels = kernels_for(frames - first);
-    auto& made = sums_[&kernels];
+    auto& made = operators_[&kernels];
     const std::size_t index = used[&kernels]++;
-    if (index == made.size()) {
-      made.push_back(std::make_unique<LaneSums>(*plan_->plan, plan_->banded, kernels));
-    }
+    if (index == made.size()) made.push_back(make_operator_(*plan_, kernels));
     const std::size_t count = std::min(frames - first, kernels.lanes);
-    groups.push_back({made[index].get(), first, count});
+    groups.push_back({made[index].get(), &kernels, first, count});
     first += count;
   }
   return groups;
@@ -98,7 +114,7 @@ const LaneKernels& CpuReducer::kernels_for(std::size_t frames) const {
 
 void CpuReducer::decode_band(std::size_t band, const Group& group, const std::vector<Frame>& frames,
                              std::vector<FrameResult>& results) {
-  const std::size_t lanes = group.sums->lanes();
+  const std::size_t lanes = group.kernels->lanes;
   const std::size_t start = band * kBandPixels;
   const std::size_t length = std::min<std::size_t>(kBandPixels, plan_->plan->pixels() - start);
   values_.resize((kBandPixels + 1) * kernels_.lanes);
@@ -112,7 +128,7 @@ void CpuReducer::decode_band(std::size_t band, const Group& group, const std::ve
       if (present) fail(frames[frame], frame, results);
       std::fill(row.begin(), row.end(), 0);
     }
-    group.sums->kernels().interleave(rows_.data(), kRowStride, (count + 7) / 8 * 8, &values_[done * lanes]);
+    group.kernels->interleave(rows_.data(), kRowStride, (count + 7) / 8 * 8, &values_[done * lanes]);
   }
   std::fill_n(&values_[kNoPixel * lanes], lanes, 0);
 }

@@ -7,6 +7,7 @@
 #include <annulus/codecs/band_decoder.hpp>
 
 #include <map>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,10 +26,14 @@ std::shared_ptr<const CpuPlan> make_cpu_plan(const Job& job, unsigned threads);
 std::size_t cpu_batch_size(InstructionSet set);
 std::size_t cpu_batch_size(InstructionSet set, const Job& job);
 
+// Makes what is done with the bands of frames that these kernels take side by side.
+using MakeOperator = std::function<std::unique_ptr<BandOperator>(const CpuPlan&, const LaneKernels&)>;
+
 // One per thread: owns the scratch memory that a batch needs.
 class CpuReducer final : public BatchReducer {
  public:
-  CpuReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set);
+  // Without an operator: LaneSums.
+  CpuReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set, MakeOperator make_operator = {});
 
   // Any number of frames; results in their order.
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override;
@@ -36,13 +41,16 @@ class CpuReducer final : public BatchReducer {
  private:
   // Frames that share vectors.
   struct Group {
-    LaneSums* sums;
+    BandOperator* bands;
+    const LaneKernels* kernels;
     std::size_t first;  // frame of the first lane
     std::size_t count;
   };
 
   std::vector<Group> make_groups(std::size_t frames);
   const LaneKernels& kernels_for(std::size_t frames) const;
+  void pass(const std::vector<Group>& groups, const std::vector<Frame>& frames,
+            std::vector<FrameResult>& results);
   void decode_band(std::size_t band, const Group& group, const std::vector<Frame>& frames,
                    std::vector<FrameResult>& results);
   void fail(const Frame& frame, std::size_t place, std::vector<FrameResult>& results);
@@ -50,8 +58,9 @@ class CpuReducer final : public BatchReducer {
   std::shared_ptr<const CpuPlan> plan_;
   const InstructionSet set_;
   const LaneKernels& kernels_;
+  const MakeOperator make_operator_;
   // Take memory in proportion to bins and lanes: made once and used for every batch.
-  std::map<const LaneKernels*, std::vector<std::unique_ptr<LaneSums>>> sums_;
+  std::map<const LaneKernels*, std::vector<std::unique_ptr<BandOperator>>> operators_;
   std::vector<std::optional<BandDecoder>> decoders_;  // by frame; none where there is a fault
   // In LargeVectors, because vectors that straddle cache lines are loaded and stored in two steps.
   LargeVector<std::int32_t> rows_;    // a few pixels of each lane, as decoded

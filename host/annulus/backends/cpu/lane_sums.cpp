@@ -35,11 +35,15 @@ LaneSums::Plain LaneSums::plain_values(const Plan& plan) {
   return above >= below ? interval(validity.dummy_high + 1, high) : interval(low, validity.dummy_low - 1);
 }
 
-void LaneSums::start(std::span<const std::uint32_t> one_counts) {
+void LaneSums::begin(std::span<const Frame* const> frames) {
   std::fill(signal_.begin(), signal_.end(), 0);
   std::fill(variance_.begin(), variance_.end(), 0);
   std::fill(one_.begin(), one_.end(), 1);
-  std::copy(one_counts.begin(), one_counts.end(), one_.begin());
+  fraction_bits_.clear();
+  for (std::size_t lane = 0; lane < frames.size(); ++lane) {
+    one_[lane] = static_cast<std::int32_t>(one_count(*frames[lane]));
+    fraction_bits_.push_back(frames[lane]->fraction_bits);
+  }
   for (auto& pixels : invalid_) pixels.clear();
 }
 
@@ -105,12 +109,12 @@ void LaneSums::merge(const LaneSums& other) {
   }
 }
 
-std::vector<Sums> LaneSums::take(std::span<const int> fraction_bits) const {
-  std::vector<Sums> taken(fraction_bits.size());
+std::vector<Sums> LaneSums::take() {
+  std::vector<Sums> taken(fraction_bits_.size());
   take_columns(signal_, taken, Quantity::kSignal);
   if (!variance_.empty()) take_columns(variance_, taken, Quantity::kVariance);
   for (std::size_t lane = 0; lane < taken.size(); ++lane) {
-    taken[lane].fraction_bits = fraction_bits[lane];
+    taken[lane].fraction_bits = fraction_bits_[lane];
     subtract_invalid(plan_, invalid_[lane], taken[lane]);
   }
   return taken;

@@ -40,8 +40,8 @@ class LatencyReducer final : public BatchReducer {
   FrameResult reduce_one(const Frame& frame) {
     FrameResult result;
     result.id = frame.id;
-    const std::uint32_t one = one_count(frame);
-    for (const auto& sums : sums_) sums->start({&one, 1});
+    const Frame* const one = &frame;
+    for (const auto& sums : sums_) sums->begin({&one, 1});
     decoded_ = next_ = 0;
     BandDecoder decoder(frame, set_);
     bool decoded = false;
@@ -56,7 +56,7 @@ class LatencyReducer final : public BatchReducer {
       return result;
     }
     for (std::size_t i = 1; i < sums_.size(); ++i) sums_[0]->merge(*sums_[i]);
-    result.outcome = std::move(sums_[0]->take({&frame.fraction_bits, 1}).front());
+    result.outcome = std::move(sums_[0]->take().front());
     return result;
   }
 

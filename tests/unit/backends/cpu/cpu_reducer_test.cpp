@@ -154,6 +154,80 @@ TEST(CpuReducer, SamePixelsGiveTheSameAccumulatorsHoweverTheyArePacked) {
   }
 }
 
+// Sums in two passes, of which the second leaves out what the first found to be the largest value of a frame:
+// the shape of a clip. And it keeps the values of a pixel: the shape of a tap.
+class TwoPasses : public BandOperator {
+ public:
+  TwoPasses(const CpuPlan& plan, const LaneKernels& kernels)
+      : sums_(*plan.plan, plan.banded, kernels), lanes_(kernels.lanes) {}
+
+  void begin(std::span<const Frame* const> frames) override {
+    sums_.begin(frames);
+    frames_.assign(frames.begin(), frames.end());
+    largest_.assign(lanes_, 0);
+    first_pixels_.clear();
+    passes_ = 0;
+  }
+  void add_band(std::size_t band, std::int32_t* values) override {
+    for (std::size_t i = 0; i < kBandPixels * lanes_; ++i) {
+      std::int32_t& largest = largest_[i % lanes_];
+      if (passes_ == 0) largest = std::max(largest, values[i]);
+      if (passes_ == 1 && values[i] == largest) values[i] = 0;
+    }
+    if (band == 0) first_pixels_.push_back(values[0]);
+    sums_.add_band(band, values);
+  }
+  bool again() override {
+    if (++passes_ == 2) return false;
+    sums_.begin(frames_);
+    return true;
+  }
+  std::vector<Sums> take() override {
+    EXPECT_EQ(first_pixels_.size(), 2u) << "every pass begins with the first band";
+    return sums_.take();
+  }
+
+ private:
+  LaneSums sums_;
+  std::size_t lanes_;
+  std::vector<const Frame*> frames_;
+  std::vector<std::int32_t> largest_, first_pixels_;
+  int passes_ = 0;
+};
+
+TEST(CpuReducer, AnOperatorMaySeeTheBandsOfItsFramesAgain) {
+  std::mt19937_64 random(25);
+  const Shape shape{150, 150};  // three bands
+  IntegrationOptions options;
+  options.bins = 40;
+  const auto plan =
+      std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}, 1));
+  std::vector<Frame> frames;
+  std::vector<Sums> expected;
+  for (std::size_t i = 0; i < 21; ++i) {
+    std::vector<std::int64_t> pixels(shape.size());
+    for (std::int64_t& pixel : pixels) pixel = static_cast<std::int64_t>(random() % 100);
+    pixels[1000 * i] = 5000;
+    frames.push_back(byte_offset_frame(shape, pixels));
+    pixels[1000 * i] = 0;
+    expected.push_back(reduce_naively(*plan, pixels, 0));
+  }
+  Frame& cut = frames[3];
+  cut.payload = cut.payload.slice(0, cut.payload.size() / 2);
+  const auto shared = make_cpu_plan({plan}, 1);
+  for (const InstructionSet set : available_instruction_sets()) {
+    CpuReducer reducer(shared, set, [](const CpuPlan& made, const LaneKernels& kernels) {
+      return std::make_unique<TwoPasses>(made, kernels);
+    });
+    const auto results = reducer.reduce(frames);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      ASSERT_EQ(results[i].good(), i != 3) << i;
+      if (i == 3) continue;
+      EXPECT_EQ(results[i].sums(), expected[i]) << name_of(set) << ", frame " << i;
+    }
+  }
+}
+
 TEST(CpuReducer, FullestBinOfLargestCountsDoesNotOverflow) {
   // Every pixel at the limit, in one bin: the proof of numerics.md at its edge.
   const Shape shape{64, 64};
