@@ -17,6 +17,7 @@
 #include <annulus/plan/pattern.hpp>
 #include <annulus/plan/plan.hpp>
 #include <annulus/plan/plan_cache.hpp>
+#include <annulus/plan/recipe.hpp>
 #include <annulus/sources/file_stream.hpp>
 #include <annulus/sources/frame_source.hpp>
 #include <annulus/sources/frame_stream.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <annulus/core/instruction_set.hpp>
-#include <annulus/plan/options.hpp>
+#include <annulus/plan/recipe.hpp>
 
 #include <cstdint>
 #include <string>

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -16,9 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr unsigned kMostThreads = 1024;
-constexpr unsigned kMostFramesABatch = 256;
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 20;  // MiB
-constexpr const char* kBest = "best";
 
 template <typename T>
 struct IsOptional : std::false_type {};
@@ -143,85 +140,7 @@ OpenOptions open_options(const IntegrateConfig& config) {
   return open;
 }
 
-BackendOptions backend_options(const IntegrateConfig& config) {
-  BackendOptions options;
-  options.threads = config.threads;
-  if (config.instruction_set != kBest)
-    options.instruction_set = instruction_set_from_name(config.instruction_set);
-  options.batch = config.batch;
-  options.latency = config.latency;
-  options.device = config.device;
-  options.xclbin = config.xclbin;
-  options.retry_device = config.retry_device;
-  options.device_timeout = config.device_timeout;
-  options.device_memory = config.device_memory;
-  options.opencl_kernel = config.opencl_kernel;
-  options.profile = config.profile;
-  const char* const xclbin = std::getenv("ANNULUS_XCLBIN");
-  if (options.xclbin.empty() && xclbin != nullptr) options.xclbin = xclbin;
-  return options;
-}
-
 namespace {
-
-struct Asked {
-  const char* option;
-  bool given;
-};
-
-// Options of one backend mean nothing to the others.
-void refuse_for_others(const IntegrateConfig& config, const std::string& backend,
-                       std::initializer_list<Asked> options) {
-  if (config.backend == backend) return;
-  for (const Asked& asked : options) {
-    if (!asked.given) continue;
-    throw Error(ErrorKind::kUsage, asked.option,
-                fmt::format("it means nothing to the {} backend", config.backend),
-                fmt::format("leave it out, or choose `backend` {}", backend));
-  }
-}
-
-void check_cpu(const IntegrateConfig& config) {
-  const IntegrateConfig unset;
-  refuse_for_others(config, "cpu",
-                    {{"`latency`", config.latency},
-                     {"`batch`", config.batch != unset.batch},
-                     {"`instruction_set`", config.instruction_set != unset.instruction_set}});
-  if (config.batch > kMostFramesABatch) {
-    throw Error(ErrorKind::kUsage, "`batch`", fmt::format("{} frames are not sensible", config.batch),
-                fmt::format("at most {}; 0 chooses", kMostFramesABatch));
-  }
-  if (config.latency && config.batch > 1) {
-    throw Error(ErrorKind::kUsage, "`latency`", "it takes frames one by one", "leave `batch` out");
-  }
-  if (config.instruction_set == kBest) return;
-  std::string available = kBest;
-  for (const InstructionSet set : available_instruction_sets()) {
-    if (name_of(set) == config.instruction_set) return;
-    available += fmt::format(", {}", name_of(set));
-  }
-  throw Error(ErrorKind::kUsage, "`instruction_set`",
-              fmt::format("'{}' is not available here", config.instruction_set),
-              fmt::format("this machine has: {}", available));
-}
-
-void check_card(const IntegrateConfig& config) {
-  const IntegrateConfig unset;
-  if (config.device != unset.device && config.backend != "xrt" && config.backend != "opencl") {
-    throw Error(ErrorKind::kUsage, "`device`",
-                fmt::format("it means nothing to the {} backend", config.backend),
-                "give `backend` xrt or `backend` opencl too");
-  }
-  refuse_for_others(config, "xrt",
-                    {{"`xclbin`", config.xclbin != unset.xclbin},
-                     {"`retry_device`", config.retry_device},
-                     {"`device_timeout`", config.device_timeout != unset.device_timeout}});
-  if (!(config.device_timeout > 0) || config.device_timeout > 86400) {
-    throw Error(ErrorKind::kUsage, "`device_timeout`",
-                fmt::format("{} s is not sensible", config.device_timeout),
-                "give a number of seconds above 0, a day at most");
-  }
-}
 
 void check_follow(const IntegrateConfig& config) {
   const IntegrateConfig unset;
@@ -236,26 +155,11 @@ void check_follow(const IntegrateConfig& config) {
   }
 }
 
-void check_opencl(const IntegrateConfig& config) {
-  const IntegrateConfig unset;
-  refuse_for_others(config, "opencl",
-                    {{"`device_memory`", config.device_memory != unset.device_memory},
-                     {"`opencl_kernel`", config.opencl_kernel != unset.opencl_kernel},
-                     {"`profile`", config.profile}});
-  if (config.device_memory > kMostMemory) {
-    throw Error(ErrorKind::kUsage, "`device_memory`",
-                fmt::format("{} MiB are not sensible", config.device_memory),
-                fmt::format("at most {}; 0 for all of the device", kMostMemory));
-  }
-}
-
 }  // namespace
 
 void check(const IntegrateConfig& config) {
-  check_cpu(config);
-  check_card(config);
+  check_options(config.backend, config.backend_options);
   check_follow(config);
-  check_opencl(config);
   if (config.memory == 0 || config.memory > kMostMemory) {
     throw Error(ErrorKind::kUsage, "`memory`", fmt::format("{} MiB are not sensible", config.memory),
                 fmt::format("give 1 to {}; a frame is always held, however large it is", kMostMemory));
@@ -264,9 +168,9 @@ void check(const IntegrateConfig& config) {
     throw Error(ErrorKind::kUsage, "`inputs`", "no frames are named",
                 "name files, folders or patterns, for example *.cbf");
   }
-  if (config.threads > kMostThreads || config.readers > kMostThreads || config.readers == 0) {
+  if (config.backend_options.threads > kMostThreads || config.readers > kMostThreads || config.readers == 0) {
     throw Error(ErrorKind::kUsage, "`threads`, `readers`",
-                fmt::format("{} and {} are not sensible", config.threads, config.readers),
+                fmt::format("{} and {} are not sensible", config.backend_options.threads, config.readers),
                 fmt::format("at most {} each, and at least one reader", kMostThreads));
   }
   if (!std::isnormal(config.normalization_factor) || config.normalization_factor < 0) {

@@ -2,7 +2,8 @@
 // file share.
 #pragma once
 
-#include <annulus/backends/common/backend.hpp>
+#include <annulus/backends/registry.hpp>
+#include <annulus/core/option_info.hpp>
 #include <annulus/plan/options.hpp>
 #include <annulus/plan/recipe.hpp>
 #include <annulus/sources/frame_source.hpp>
@@ -39,18 +40,8 @@ struct IntegrateConfig {
   bool verify_checksum = false;
 
   std::string backend = "cpu";
-  std::string device = "0";
-  std::string xclbin;
-  bool retry_device = false;
-  double device_timeout = 60;
-  std::uint64_t device_memory = 0;  // MiB
-  std::string opencl_kernel = "auto";
-  bool profile = false;
-  unsigned threads = 0;
+  BackendOptions backend_options;
   unsigned readers = 2;
-  bool latency = false;
-  unsigned batch = 0;
-  std::string instruction_set = "best";
   std::uint64_t memory = 512;  // MiB of frames
   std::string plan_cache;
   bool keep_going = false;
@@ -62,17 +53,9 @@ struct IntegrateConfig {
   std::string save_matrix;
 };
 
-// How an option is called, everywhere: in JSON, in messages (`max_count`), in Python; the program makes its
-// flag of the key. The help may name other options as messages do.
-struct OptionInfo {
-  const char* key;
-  const char* group;
-  const char* help;
-};
-
 // Calls visit(info, field) for every option of `config`, which may be const. Fields are strings, numbers,
 // booleans, enumerations, vectors, and optionals of numbers and ranges.
-template <typename Config, typename Visit>
+template <OptionsOf<IntegrateConfig> Config, typename Visit>
 void for_each_option(Config& config, Visit&& visit) {
   auto& integration = config.integration;
   visit(OptionInfo{"inputs", "Input", "Files, file.h5::/path, patterns, directories, @list.txt"},
@@ -137,31 +120,8 @@ void for_each_option(Config& config, Visit&& visit) {
         config.save_matrix);
 
   visit(OptionInfo{"backend", "Run", "What reduces frames: see `describe_backends()`"}, config.backend);
-  visit(
-      OptionInfo{
-          "device", "Run",
-          "Of xrt: index or PCIe address of the card; of opencl: indices or names, see docs/opencl.md"},
-      config.device);
-  visit(OptionInfo{"xclbin", "Run", "Kernels for the card (default: ANNULUS_XCLBIN)"}, config.xclbin);
-  visit(OptionInfo{"retry_device", "Run", "Reopen a lost card, once, and go on"}, config.retry_device);
-  visit(
-      OptionInfo{"device_timeout", "Run", "Seconds after which a launch that does not end means a lost card"},
-      config.device_timeout);
-  visit(OptionInfo{"device_memory", "Run", "MiB that the opencl backend may use of each device (0: all)"},
-        config.device_memory);
-  visit(OptionInfo{"opencl_kernel", "Run",
-                   "How the opencl backend integrates: lanes, rows or local (auto: as measured)"},
-        config.opencl_kernel);
-  visit(OptionInfo{"profile", "Run", "Print where the time of the opencl backend goes"}, config.profile);
-  visit(OptionInfo{"threads", "Run", "Threads of the backend (0: one a core)"}, config.threads);
+  for_each_option(config.backend_options, visit);
   visit(OptionInfo{"readers", "Run", "Threads that read files ahead"}, config.readers);
-  visit(OptionInfo{"latency", "Run", "All threads share one frame: for live use, not for scans"},
-        config.latency);
-  visit(OptionInfo{"batch", "Run", "Frames that a thread reduces side by side (0: what suits)"},
-        config.batch);
-  visit(OptionInfo{"instruction_set", "Run",
-                   "Vector instructions of the cpu backend: best, generic, avx2, avx512 or neon"},
-        config.instruction_set);
   visit(OptionInfo{"memory", "Run", "MiB for frames that wait or are in work"}, config.memory);
   visit(OptionInfo{"plan_cache", "Run", "Folder that keeps plans for the next run"}, config.plan_cache);
   visit(OptionInfo{"keep_going", "Run", "Record bad frames as NaN with their reason, and go on"},
@@ -178,9 +138,6 @@ void apply_json(const std::string& text, const std::string& name, IntegrateConfi
 std::vector<std::pair<std::string, std::string>> as_text(const IntegrateConfig& config);
 
 OpenOptions open_options(const IntegrateConfig& config);
-
-// Takes ANNULUS_XCLBIN where no xclbin is named.
-BackendOptions backend_options(const IntegrateConfig& config);
 
 // Checks options against each other. Throws kUsage.
 void check(const IntegrateConfig& config);

@@ -83,8 +83,8 @@ class TicketQueue {
 class Writer {
  public:
   Writer(const Plan& plan, const ReductionSettings& settings, Backend& backend, TicketQueue& tickets,
-         Sink& sink,
-         std::function<void()> on_stopped, std::function<void(const ReductionSummary&)> on_written)
+         Sink& sink, std::function<void()> on_stopped,
+         std::function<void(const ReductionSummary&)> on_written)
       : plan_(plan),
         settings_(settings),
         backend_(backend),

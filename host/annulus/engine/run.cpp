@@ -49,8 +49,8 @@ void protect_inputs(const IntegrateConfig& config, const std::vector<std::string
   }
 }
 
-std::unique_ptr<Sink> open_sink(const IntegrateConfig& config, const fs::path& path,
-                                const Job& job, const RunDescription& description) {
+std::unique_ptr<Sink> open_sink(const IntegrateConfig& config, const fs::path& path, const Job& job,
+                                const RunDescription& description) {
   const IfExists if_exists = config.overwrite ? IfExists::kOverwrite
                              : config.append  ? IfExists::kAppend
                                               : IfExists::kRefuse;
@@ -105,7 +105,7 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
 
   // Before the output is touched: neither a backend that is not there or refuses the plan nor a wrong name
   // may cost a file.
-  const auto backend = make_backend(config.backend, backend_options(config));
+  const auto backend = make_backend(config.backend, config.backend_options);
   const Job job{scan.plan, config.recipe};
   backend->load(job);
   protect_inputs(config, scan.urls, report.output, "`output`");
@@ -113,8 +113,7 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
     protect_inputs(config, scan.urls, config.save_matrix, "`save_matrix`");
     write_matrix(config.save_matrix, *scan.plan, config.overwrite);
   }
-  const auto sink =
-      open_sink(config, report.output, job, describe_run(config, scan, name, expected_frames));
+  const auto sink = open_sink(config, report.output, job, describe_run(config, scan, name, expected_frames));
   ReductionSettings settings;
   settings.keep_going = config.keep_going;
   settings.memory_for_frames = config.memory << 20;

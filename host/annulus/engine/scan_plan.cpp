@@ -111,11 +111,12 @@ void add_plan(const IntegrateConfig& config, Given given, FrameStream& stream, c
   if (!config.no_file_mask) add_file_mask(stream, first, given.maps, scan, defaults);
   const FrameProperties frames = properties_of(first);
   if (config.plan_cache.empty()) {
-    scan.plan =
-        std::make_shared<const Plan>(build_plan(geometry, options, given.maps, frames, config.threads));
+    scan.plan = std::make_shared<const Plan>(
+        build_plan(geometry, options, given.maps, frames, config.backend_options.threads));
     return;
   }
-  CachedPlan cached = cached_plan(config.plan_cache, geometry, options, given.maps, frames, config.threads);
+  CachedPlan cached =
+      cached_plan(config.plan_cache, geometry, options, given.maps, frames, config.backend_options.threads);
   scan.plan = std::make_shared<const Plan>(std::move(cached.plan));
   scan.plan_loaded = cached.loaded;
   if (!cached.note.empty()) scan.notes.push_back(std::move(cached.note));

@@ -107,8 +107,8 @@ void check_same_job(const fs::path& path, const Job& job) {
   const bool errors = has_object(file.get(), layout::sums_of(Quantity::kVariance));
   if (errors != job.recipe.has_variance()) {
     refuse(path,
-           fmt::format("has {} errors, this run makes them {}", errors ? "patterns with" : "no",
-                       errors ? "without" : "with errors"),
+           errors ? "has patterns with errors, this run makes them without"
+                  : "has patterns without errors, this run makes them with errors",
            kCure);
   }
   if (*hash != plan.hash) {

@@ -219,7 +219,7 @@ void NexusSink::write_frames(const std::vector<ReducedFrame>& frames) {
   write_column<double>(rows_->normalization, written_, frames,
                        [](const ReducedFrame& f) { return f.normalization; });
   const auto has_factor = [](const ReducedFrame& f) { return f.normalization != 1; };
-  if (!monitor_applied_ && std::any_of(frames.begin(), frames.end(), has_factor)) set_monitor_applied();
+  monitor_applied_ = monitor_applied_ || std::any_of(frames.begin(), frames.end(), has_factor);
   write_texts(rows_->source, written_, frames, staging_, [](const ReducedFrame& f, std::size_t length) {
     return keep_tail(to_utf8(f.id.source), length);
   });
@@ -231,14 +231,14 @@ void NexusSink::write_frames(const std::vector<ReducedFrame>& frames) {
 }
 
 // SWMR allows it for a field of fixed size.
-void NexusSink::set_monitor_applied() {
+void NexusSink::note_monitor() {
   const Hdf5Handle flag(H5Dopen2(file_.get(), layout::kMonitorApplied, H5P_DEFAULT), H5Dclose);
   const Hdf5Handle type(H5Dget_type(flag.get()), H5Tclose);
   const std::int8_t yes = 1;
   if (!flag || H5Dwrite(flag.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &yes) < 0) {
     throw_hdf5(ErrorKind::kOutput, file_.get(), "cannot note that a monitor was applied");
   }
-  monitor_applied_ = true;
+  monitor_noted_ = true;
 }
 
 // The first flush brings the frames to the disk and the size of the file into its superblock; only then may
@@ -255,6 +255,7 @@ void NexusSink::flush_now() {
   const Hdf5Handle end_time(H5Dopen2(file_.get(), layout::kEndTime, H5P_DEFAULT), H5Dclose);
   const Hdf5Handle type = fixed_text_type(layout::kTimeLength);
   if (end_time) H5Dwrite(end_time.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, now.data());
+  if (monitor_applied_ && !monitor_noted_) note_monitor();
   if (!flush_file()) return;
   rows_->status.resize(written_);
   rows_->status.write(stored_, statuses_.size(), statuses_.data());

@@ -43,7 +43,7 @@ class NexusSink : public Sink {
   void write_bins(const std::vector<ReducedFrame>& frames);
   void write_missing(const std::vector<ReducedFrame>& frames);
   void write_frames(const std::vector<ReducedFrame>& frames);
-  void set_monitor_applied();
+  void note_monitor();
   void flush_now();
   void step(const std::function<void()>& work);
   [[noreturn]] void give_up(const std::string& reason);
@@ -61,6 +61,7 @@ class NexusSink : public Sink {
   std::vector<std::byte> staging_;
   std::optional<Error> failure_;
   bool monitor_applied_ = false;  // a frame of this run had a factor that is not 1
+  bool monitor_noted_ = false;    // and the file says so
   bool closed_ = false;
 };
 

@@ -190,8 +190,8 @@ class XySink : public Sink {
     const bool errors = job_.recipe.has_variance();
     const auto target = std::back_inserter(out);
     fmt::format_to(target, "#{:>{}} {:>{}}",
-                   fmt::format("{}_{}", plan_->radial().name, plan_->radial().units), kColumnWidth, "I",
-                   kColumnWidth);
+                   fmt::format("{}_{}", job_.plan->radial().name, job_.plan->radial().units), kColumnWidth,
+                   "I", kColumnWidth);
     if (errors) fmt::format_to(target, " {:>{}}", "sigma", kColumnWidth);
     out.push_back('\n');
     const std::vector<double>& centres = job_.plan->radial().centres;

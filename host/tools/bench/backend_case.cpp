@@ -41,8 +41,8 @@ void reduce(Backend& backend, const Workload& workload, std::uint64_t count, Fra
 BackendOptions BackendCase::options() const {
   BackendOptions options;
   options.threads = threads;
-  options.instruction_set = instruction_set;
-  options.batch = batch;
+  options.cpu.instruction_set = name_of(instruction_set);
+  options.cpu.batch = batch;
   return options;
 }
 

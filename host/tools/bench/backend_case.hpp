@@ -1,7 +1,8 @@
 // One way to run the cpu backend over frames in memory, and how long it takes.
 #pragma once
 
-#include <annulus/backends/common/backend.hpp>
+#include <annulus/backends/registry.hpp>
+#include <annulus/core/instruction_set.hpp>
 
 #include <tools/bench/measure.hpp>
 

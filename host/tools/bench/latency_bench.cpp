@@ -29,7 +29,7 @@ void time_frames(const LatencyCase& latency, std::vector<double>& seconds) {
   const Workload& workload = *latency.workload;
   BackendOptions options;
   options.threads = latency.threads;
-  options.latency = true;
+  options.cpu.latency = true;
   const auto backend = make_backend("cpu", options);
   backend->load(workload.job);
   constexpr std::size_t kWarmUp = 3;

@@ -12,7 +12,7 @@ namespace {
 Candidate time_plan(const std::string& what, const IntegrateConfig& config) {
   return {"plan",
           {{"what", what},
-           {"threads", config.threads},
+           {"threads", config.backend_options.threads},
            {"error_model", std::string(name_of(config.recipe.error_model))}},
           {},
           [config](std::vector<double>& seconds) {
@@ -43,7 +43,7 @@ std::vector<Candidate> plan_candidates(const BenchContext& context) {
     config.recipe.error_model = model;
     const Job job{make_scan_plan(config).plan, config.recipe};
     for (const unsigned threads : context.options.threads) {
-      config.threads = threads;
+      config.backend_options.threads = threads;
       candidates.push_back(time_plan("make", config));
       candidates.push_back(time_load(threads, job));
     }

@@ -22,7 +22,7 @@ inline std::vector<FrameResult> reduce_by(Backend& backend, Job job, const std::
 inline std::vector<FrameResult> reduce_by_cpu(const Job& job, const std::vector<Frame>& frames) {
   BackendOptions options;
   options.threads = 1;
-  options.instruction_set = InstructionSet::kGeneric;
+  options.cpu.instruction_set = "generic";
   return reduce_by(*make_backend("cpu", options), job, frames);
 }
 

@@ -24,7 +24,7 @@ IntegrateConfig config_of(const ScratchFolder& folder, const ScanFiles& scan) {
   config.integration = scan.plan->options;
   config.recipe = scan.recipe;
   config.output = folder.file("a.nxs");
-  config.threads = 2;
+  config.backend_options.threads = 2;
   return config;
 }
 

@@ -259,7 +259,7 @@ TEST(NexusFaults, ASecondWriterIsKeptOut) {
     const Report report = in_child(
         [&](auto tell) {
           try {
-            NexusSink second(folder / "a.nxs", plan, run_with_small_chunks(), how);
+            NexusSink second(folder / "a.nxs", samples::job_of(plan), run_with_small_chunks(), how);
           } catch (const Error& error) {
             tell({1, std::string(error.what()).find("another program is writing") != std::string::npos});
           }

@@ -3,11 +3,9 @@
 
 #include <annulus/core/error.hpp>
 #include <annulus/core/frame.hpp>
-#include <annulus/core/instruction_set.hpp>
 #include <annulus/plan/recipe.hpp>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -71,30 +69,14 @@ class Backend {
   // Time spent decoding and integrating, added up over threads or compute units.
   virtual double busy_seconds() const = 0;
 
-  // Empty unless BackendOptions asked for it.
+  // Empty unless an option of the backend asked for it.
   virtual std::vector<StageTime> profile() const { return {}; }
 };
 
-struct BackendOptions {
-  unsigned threads = 0;  // 0: all of the machine
-
-  // Of the cpu backend.
-  std::optional<InstructionSet> instruction_set = {};  // none: the fastest that the machine has
-  unsigned batch = 0;    // frames reduced side by side; 0: what suits the machine
-  bool latency = false;  // all threads share one frame: the first pattern comes sooner, a scan takes longer
-
-  // Of the xrt and opencl backends.
+// What backends have in common: read by all, and the device by those that have several.
+struct CommonOptions {
+  unsigned threads = 0;      // 0: all of the machine
   std::string device = "0";  // xrt: index of the card, or its PCIe address; opencl: see opencl/devices.hpp
-
-  // Of the opencl backend.
-  std::uint64_t device_memory = 0;     // MiB of a device to use; 0: all
-  std::string opencl_kernel = "auto";  // how to integrate: lanes, rows, local; auto: the fastest, as measured
-  bool profile = false;                // measure what stages take
-
-  // Of the xrt backend.
-  std::string xclbin = {};       // the kernels for it
-  bool retry_device = false;     // reopen a lost card, once, and go on with the frames it had
-  double device_timeout = 60.0;  // seconds after which a launch that does not end means that the card is lost
 };
 
 // A line on what a backend is and whether it can run here.

@@ -1,10 +1,11 @@
 // What the CPU does with decoded pixels, band by band, of frames that are reduced side by side.
 //
-// Today there is one operator, LaneSums, which adds the pixels to the sums of their bins in one pass. Two more
-// have their place here:
-//  - a clip: in its first pass it sums as LaneSums does; again() makes of that the mean and the deviation of each
-//    bin and returns true, and in the next pass pixels that are too far off are left out like invalid ones. So a
-//    recipe of n passes decodes its frames n times, and no decoded frame is ever kept.
+// Today there is one operator, LaneSums, which adds the pixels to the sums of their bins in one pass. Two
+// more have their place here:
+//  - a clip: in its first pass it sums as LaneSums does; again() makes of that the mean and the deviation of
+//  each
+//    bin and returns true, and in the next pass pixels that are too far off are left out like invalid ones.
+//    So a recipe of n passes decodes its frames n times, and no decoded frame is ever kept.
 //  - a tap, for pixel values by bin: it holds a LaneSums, hands every band on to it, and copies what it wants
 //    to keep. The banded plan says which pixels of a band belong to which bins.
 // The reducer calls an operator once per band and group of frames, so what is virtual costs nothing.
@@ -27,9 +28,9 @@ class BandOperator {
   // New frames, one for each of the first lanes; then all bands follow, in order.
   virtual void begin(std::span<const Frame* const> frames) = 0;
 
-  // values[pixel * lanes + lane] for kBandPixels + 1 pixels, the last 0; of uint32 frames the same bits. Lanes
-  // without a frame, or with one that could not be decoded, hold zeros; what is beyond the last pixel of a frame
-  // means nothing. It may change them.
+  // values[pixel * lanes + lane] for kBandPixels + 1 pixels, the last 0; of uint32 frames the same bits.
+  // Lanes without a frame, or with one that could not be decoded, hold zeros; what is beyond the last pixel
+  // of a frame means nothing. It may change them.
   virtual void add_band(std::size_t band, std::int32_t* values) = 0;
 
   // After the last band: whether it wants to see all bands of the same frames once more.

@@ -6,8 +6,8 @@
 #include <annulus/backends/cpu/lane_sums.hpp>
 #include <annulus/codecs/band_decoder.hpp>
 
-#include <map>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>

@@ -1,9 +1,11 @@
 #include <annulus/backends/common/threaded_backend.hpp>
+#include <annulus/backends/fpga/fpga_backends.hpp>
 #include <annulus/backends/fpga/kernel_launch.hpp>
-#include <annulus/backends/fpga/model_backend.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 
+#include <fmt/format.h>
+#include <hls/config.hpp>
 #include <launch.hpp>
 
 namespace annulus {
@@ -46,14 +48,20 @@ class ModelReducer final : public BatchReducer {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_model_backend(const BackendOptions& options) {
+std::unique_ptr<Backend> make_model_backend(const CommonOptions& common) {
   ThreadedSettings settings;
   settings.name = kModelName;
-  settings.prepare = [threads = resolve_threads(options.threads)](const Job& job) -> LoadedJob {
+  settings.prepare = [threads = resolve_threads(common.threads)](const Job& job) -> LoadedJob {
     const auto packed = std::make_shared<const DevicePlan>(pack_plan(*job.plan, job.recipe, kModelName));
     return {[job, packed] { return std::make_unique<ModelReducer>(job, packed); }, threads, kModelBatch};
   };
   return make_threaded_backend(std::move(settings));
+}
+
+BackendDescription describe_model_backend() {
+  return {kModelName, true,
+          fmt::format("the FPGA kernels in software, up to {} bins; to check them, not to be fast",
+                      kernels::kMaxBins)};
 }
 
 }  // namespace annulus

@@ -1,10 +1,12 @@
 #include <annulus/backends/common/threaded_backend.hpp>
+#include <annulus/backends/fpga/fpga_backends.hpp>
 #include <annulus/backends/fpga/kernel_batch.hpp>
 #include <annulus/backends/fpga/pack_frames.hpp>
-#include <annulus/backends/fpga/xrt_backend.hpp>
 #include <annulus/backends/fpga/xrt_card.hpp>
 
 #include <fmt/format.h>
+
+#include <cstdlib>
 
 namespace annulus {
 namespace {
@@ -64,9 +66,9 @@ class XrtReducer final : public BatchReducer {
 // Opens the card and puts the plan where frames of its type will most likely need it, so that what can fail
 // does so before a scan begins. Frames of int32 may come in byte offset, all in bitshuffle-LZ4 or plain, so
 // one kernel is enough to begin with.
-LoadedJob load_job(const Job& job, const BackendOptions& options) {
+LoadedJob load_job(const Job& job, const CommonOptions& common, const XrtOptions& options) {
   const auto packed = std::make_shared<const DevicePlan>(pack_plan(*job.plan, job.recipe, kXrtName));
-  const auto card = std::make_shared<XrtCard>(options);
+  const auto card = std::make_shared<XrtCard>(common.device, options);
   std::size_t units = 0;
   bool has_bslz4 = false;
   card->with_session([&](XrtSession& session) {
@@ -85,10 +87,14 @@ LoadedJob load_job(const Job& job, const BackendOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_xrt_backend(const BackendOptions& options) {
+std::unique_ptr<Backend> make_xrt_backend(const CommonOptions& common, const XrtOptions& asked) {
+  check(asked);
+  XrtOptions options = asked;
+  const char* const xclbin = std::getenv("ANNULUS_XCLBIN");
+  if (options.xclbin.empty() && xclbin != nullptr) options.xclbin = xclbin;
   ThreadedSettings settings;
   settings.name = kXrtName;
-  settings.prepare = [options](const Job& job) { return load_job(job, options); };
+  settings.prepare = [common, options](const Job& job) { return load_job(job, common, options); };
   return make_threaded_backend(std::move(settings));
 }
 

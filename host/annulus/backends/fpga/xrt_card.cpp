@@ -73,14 +73,14 @@ std::string not_reopened(const std::string& reason, const std::exception& error)
 
 }  // namespace
 
-XrtCard::XrtCard(const BackendOptions& options)
-    : options_(options), name_(fmt::format("card {}", options.device)) {
+XrtCard::XrtCard(std::string device, const XrtOptions& options)
+    : device_name_(std::move(device)), options_(options), name_(fmt::format("card {}", device_name_)) {
   if (options_.xclbin.empty()) {
     throw Error(ErrorKind::kUsage, "`xclbin`", "the xrt backend needs the kernels for the card",
                 "give `xclbin` or set ANNULUS_XCLBIN");
   }
   check_xclbin(options_.xclbin);
-  device_ = open_device(options_.device);
+  device_ = open_device(device_name_);
   std::string reason;
   try {
     open_session();

@@ -1,7 +1,7 @@
 // A card that several threads use, and that may be lost and come back.
 #pragma once
 
-#include <annulus/backends/common/backend.hpp>
+#include <annulus/backends/fpga/fpga_backends.hpp>
 #include <annulus/backends/fpga/xrt_session.hpp>
 #include <annulus/core/error.hpp>
 
@@ -17,7 +17,7 @@ namespace annulus {
 class XrtCard {
  public:
   // Opens the card and loads the xclbin. Throws kBackend.
-  explicit XrtCard(const BackendOptions& options);
+  XrtCard(std::string device, const XrtOptions& options);
 
   // Calls use(session) until the card is not lost meanwhile, which is CardLost or any exception of XRT. A
   // lost card is reopened if that was asked for and was not done before; otherwise kBackend is thrown, to
@@ -34,7 +34,8 @@ class XrtCard {
   void recover(unsigned generation, const std::string& reason);
   Error lost_error(const std::string& reason) const;
 
-  const BackendOptions options_;
+  const std::string device_name_;
+  const XrtOptions options_;
   std::string name_;
   xrt::device device_;
   bool loaded_ = false;  // the xclbin was loaded once, so it is one for this card

@@ -104,7 +104,8 @@ class OpenClReducer final : public BatchReducer {
   opencl::Batch batch_;
 };
 
-opencl::SessionSettings session_settings(const BackendOptions& options) {
+opencl::SessionSettings session_settings(const OpenClOptions& options) {
+  check(options);
   opencl::SessionSettings settings;
   settings.memory = options.device_memory << 20;
   if (options.opencl_kernel != "auto") {
@@ -130,16 +131,16 @@ std::vector<StageTime> stage_times(const opencl::Profile& profile) {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_opencl_backend(const BackendOptions& options) {
-  return make_opencl_backend(options, session_settings(options));
+std::unique_ptr<Backend> make_opencl_backend(const CommonOptions& common, const OpenClOptions& options) {
+  return make_opencl_backend(common, session_settings(options));
 }
 
-std::unique_ptr<Backend> make_opencl_backend(const BackendOptions& options,
+std::unique_ptr<Backend> make_opencl_backend(const CommonOptions& common,
                                              const opencl::SessionSettings& session_settings) {
-  const auto devices = opencl::select_devices(options.device);
+  const auto devices = opencl::select_devices(common.device);
   ThreadedSettings settings;
   settings.name = kOpenClName;
-  settings.prepare = [devices, options, wanted = session_settings](const Job& job) -> LoadedJob {
+  settings.prepare = [devices, common, wanted = session_settings](const Job& job) -> LoadedJob {
     // A reducer's turn decides about its device: one device after the other, then the first again.
     std::vector<std::shared_ptr<const opencl::Session>> turns;
     std::vector<std::pair<std::shared_ptr<const opencl::Session>, unsigned>> sessions;
@@ -148,7 +149,7 @@ std::unique_ptr<Backend> make_opencl_backend(const BackendOptions& options,
       const auto session = std::make_shared<opencl::Session>(device, job, wanted);
       opencl::tune(*session);
       sessions.emplace_back(session,
-                            session->share_memory(options.threads == 0 ? kThreadsADevice : options.threads));
+                            session->share_memory(common.threads == 0 ? kThreadsADevice : common.threads));
       most = std::max(most, sessions.back().second);
     }
     for (unsigned turn = 0; turn < most; ++turn) {

@@ -171,7 +171,7 @@ TEST(OpenClBackend, SharesAScanAmongDevicesAndKeepsTheOrder) {
   std::mt19937_64 random(54);
   const Shape shape{40, 40};
   const auto job = simple_job(shape, 30, ErrorModel::kPoisson);
-  BackendOptions options;
+  CommonOptions options;
   options.device = "0:0/2";
   const auto backend = make_opencl_backend(options, checked({Method::kLanes, 2, 1, 1 << 16, 64, 8, 1}));
   const Load load = backend->load(job);
@@ -258,7 +258,7 @@ TEST(OpenClBackend, ShowsWhatTheCompilerSays) {
 
 TEST(OpenClBackend, NamesTheDevicesThereAreWhenNoneIsMeant) {
   for (const char* which : {"17", "5:0", "no such thing"}) {
-    BackendOptions options;
+    CommonOptions options;
     options.device = which;
     try {
       make_opencl_backend(options);

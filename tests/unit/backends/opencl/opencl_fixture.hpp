@@ -35,12 +35,12 @@ inline opencl::SessionSettings checked(const Choice& choice) {
 
 inline std::vector<FrameResult> reduce_by_opencl(const Job& job, const std::vector<Frame>& frames,
                                                  const opencl::SessionSettings& settings,
-                                                 const BackendOptions& options = {}) {
+                                                 const CommonOptions& options = {}) {
   return reduce_by(*make_opencl_backend(options, settings), job, frames);
 }
 
 inline void expect_as_cpu(const Job& job, const std::vector<Frame>& frames,
-                          const opencl::SessionSettings& settings, const BackendOptions& options = {}) {
+                          const opencl::SessionSettings& settings, const CommonOptions& options = {}) {
   SCOPED_TRACE(settings.choice ? to_text(*settings.choice) : "tuned");
   expect_same_results(reduce_by_opencl(job, frames, settings, options), reduce_by_cpu(job, frames));
 }
