@@ -75,10 +75,10 @@ void add_bench(CommandLine& program) {
   command.add("detector", &simulation.detector, "See 'annulus info --detectors'")
       .excludes(inputs)
       .group(frames);
-  command.add("background", &simulation.background, "Counts a pixel at its highest")
+  command.add("background", &simulation.background, "Counts per pixel at its highest")
       .excludes(inputs)
       .group(frames);
-  command.add("ring_counts", &simulation.ring_counts, "Counts a pixel on the brightest ring")
+  command.add("ring_counts", &simulation.ring_counts, "Counts per pixel on the brightest ring")
       .excludes(inputs)
       .group(frames);
 

@@ -64,7 +64,7 @@ std::string heading(const BenchReport& report) {
       fmt::format("annulus {} on {}, {} cores, {}; load {:.1f} before\n", kVersion,
                   machine.processor.empty() ? "a processor without a name" : machine.processor, machine.cores,
                   fmt::join(names_of(machine.instruction_sets), ", "), machine.load);
-  text += fmt::format("{}{}: {}, {} frames in memory, {:.3f} bytes a pixel; {} bins, {}, medians of {}\n",
+  text += fmt::format("{}{}: {}, {} frames in memory, {:.3f} bytes per pixel; {} bins, {}, medians of {}\n",
                       report.subject, report.simulated ? " (simulated)" : "", to_string(report.shape),
                       report.frames_in_memory, bytes_a_pixel(report), report.options.config.integration.bins,
                       name_of(report.options.config.integration.splitting), report.options.rounds);

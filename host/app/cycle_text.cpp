@@ -33,11 +33,11 @@ double gigapixels_per_second(const CycleReport& report, const RateLimit& limit) 
 std::string to_text(const CycleReport& report, const Card& card, const Prediction& prediction) {
   const double pixels = static_cast<double>(report.pixels);
   const double most = report.limiting_stage().iterations_a_frame;
-  std::string text = fmt::format("{}: {} frame{} of {} pixels, {:.3f} bytes a pixel, {} bins\n\n",
+  std::string text = fmt::format("{}: {} frame{} of {} pixels, {:.3f} bytes per pixel, {} bins\n\n",
                                  report.kernel, report.frames, report.frames == 1 ? "" : "s", report.pixels,
                                  report.payload_bytes_a_frame / pixels, report.bins);
 
-  text += fmt::format("{:<18}{:>18}{:>18}\n", "stage", "iterations/frame", "once a launch");
+  text += fmt::format("{:<18}{:>18}{:>18}\n", "stage", "iterations/frame", "once per launch");
   for (const StageCycles& stage : report.stages) {
     text += fmt::format("{:<18}{:>18.1f}{:>18.1f}{}\n", stage.name, stage.iterations_a_frame,
                         stage.iterations_a_launch, stage.iterations_a_frame == most ? "  limits" : "");
@@ -52,12 +52,12 @@ std::string to_text(const CycleReport& report, const Card& card, const Predictio
   }
 
   const BytesAClock bytes = bytes_a_clock(report);
-  text += fmt::format("\nbytes a clock: {:.1f} of the table, {:.1f} of frames, {:.1f} over all ports\n\n",
+  text += fmt::format("\nbytes per clock: {:.1f} of the table, {:.1f} of frames, {:.1f} over all ports\n\n",
                       bytes.table, bytes.frames, bytes.all_ports);
 
   if (report.engines) {
     text += fmt::format(
-        "decoded bytes an iteration: {:.2f} of an engine; {} engines of {} feed {:.0f} bytes a clock\n\n",
+        "decoded bytes per iteration: {:.2f} of an engine; {} engines of {} feed {:.0f} bytes per clock\n\n",
         report.engines->bytes_an_iteration, report.engines->needed(), report.engines->engines,
         report.engines->lane_bytes);
   }

@@ -82,7 +82,7 @@ void add_simulate(CommandLine& program) {
   command.add("output", &state->output.folder, "Folder to write to, made if needed", 'o').required();
   command.add("prefix", &state->output.prefix, "Start of file names");
   command.add("format", &state->format,
-              "cbf (a file a frame), hdf5 (one file) or eiger (master and data files)");
+              "cbf (one file per frame), hdf5 (one file) or eiger (master and data files)");
   command.add("pixel_type", &state->pixel_type, "Of eiger files: uint32, uint16 or uint8");
   command.add("images_per_file", &state->output.images_per_file, "Frames of an eiger data file");
   command.add("overwrite", &state->output.overwrite, "Replace files that exist");
@@ -101,13 +101,13 @@ void add_simulate(CommandLine& program) {
   command.add("beam_offset2", &options.beam_offset2, "The same along the fast axis");
   command.add("expansion", &options.expansion, "Relative growth of the lattices over the scan");
   command.add("beam_variation", &options.beam_variation, "Relative change of intensity");
-  command.add("background", &options.background, "Counts a pixel at its highest");
-  command.add("ring_counts", &options.ring_counts, "Counts a pixel on the brightest ring");
+  command.add("background", &options.background, "Counts per pixel at its highest");
+  command.add("ring_counts", &options.ring_counts, "Counts per pixel on the brightest ring");
   command.add("ring_width", &options.ring_width, "Degrees of 2theta (default: three pixels)");
   command.add("polarization", &state->polarization, "Factor, -1 to 1");
   command.add("defects", &options.defects, "Dead pixels");
   command.add("count_cutoff", &options.count_cutoff, "Counts at which a pixel overloads");
-  command.add("threads", &state->output.threads, "0: one a core");
+  command.add("threads", &state->output.threads, "0: one per core");
   command.add("quiet", &state->quiet, "Print nothing but errors", 'q');
   command.set_action([state] { return simulate(*state); });
 }

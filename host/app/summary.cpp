@@ -31,7 +31,7 @@ std::string profile_table(const RunReport& report) {
   double total = 0;
   for (const StageTime& stage : report.profile) total += stage.seconds;
   std::string text =
-      fmt::format("{:<18}{:>8}{:>12}{:>9}{:>10}\n", "stage", "calls", "ms a frame", "share", "GB/s");
+      fmt::format("{:<18}{:>8}{:>12}{:>9}{:>10}\n", "stage", "calls", "ms/frame", "share", "GB/s");
   for (const StageTime& stage : report.profile) {
     const double share = total > 0 ? 100 * stage.seconds / total : 0;
     text += fmt::format("{:<18}{:>8}{:>12.3f}{:>8.1f}%", stage.name, stage.calls,

@@ -15,7 +15,7 @@ constexpr double kMega = 1e6;
 
 RateLimit kernel_limit(const CycleReport& report, const CardKernel& kernel, double clock_mhz) {
   return {"kernel",
-          fmt::format("{} compute unit{} at {:g} MHz, {:.0f} clocks a frame", kernel.compute_units,
+          fmt::format("{} compute unit{} at {:g} MHz, {:.0f} clocks per frame", kernel.compute_units,
                       kernel.compute_units == 1 ? "" : "s", clock_mhz, report.clocks_a_frame),
           kernel.compute_units * clock_mhz * kMega / report.clocks_a_frame};
 }
@@ -76,7 +76,7 @@ RateLimit pcie_limit(const CycleReport& report, const Card& card) {
   }
   const double more = std::max(to_card, from_card);
   return {"pcie",
-          fmt::format("{:.0f} bytes a frame {} the card at {:g} GB/s", more,
+          fmt::format("{:.0f} bytes per frame {} the card at {:g} GB/s", more,
                       to_card >= from_card ? "to" : "from", card.pcie_gb_per_second),
           card.pcie_gb_per_second * kGiga / more};
 }
