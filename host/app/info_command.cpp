@@ -4,7 +4,7 @@
 #include <annulus/geometry/poni.hpp>
 #include <annulus/outputs/describe.hpp>
 #include <annulus/outputs/reader.hpp>
-#include <annulus/sources/describe.hpp>
+#include <annulus/sources/source_json.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/sources/cbf.hpp>
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/dectris_header.hpp>
+#include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
 #include <annulus/sources/md5.hpp>
 

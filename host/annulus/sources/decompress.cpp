@@ -1,5 +1,5 @@
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/decompress.hpp>
+#include <annulus/sources/header_checks.hpp>
 
 #include <bzlib.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/edf.hpp>
+#include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/folder_watch.hpp>
+#include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/image_names.hpp>
 
 #include <fmt/format.h>

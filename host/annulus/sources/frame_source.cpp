@@ -2,10 +2,10 @@
 #include <annulus/core/buffer_pool.hpp>
 #include <annulus/core/url.hpp>
 #include <annulus/sources/cbf.hpp>
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/edf.hpp>
 #include <annulus/sources/frame_source.hpp>
-#include <annulus/sources/hdf5.hpp>
+#include <annulus/sources/hdf5_source.hpp>
+#include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/npy.hpp>
 #include <annulus/sources/raw.hpp>
 #include <annulus/sources/tiff.hpp>

@@ -1,6 +1,6 @@
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/hdf5_dataset.hpp>
 #include <annulus/sources/hdf5_types.hpp>
+#include <annulus/sources/header_checks.hpp>
 
 #include <fmt/format.h>
 

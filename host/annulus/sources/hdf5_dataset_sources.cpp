@@ -1,6 +1,6 @@
 // What the library would fill in for pixels that are elsewhere and not there.
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/hdf5_dataset.hpp>
+#include <annulus/sources/header_checks.hpp>
 
 #include <fmt/format.h>
 

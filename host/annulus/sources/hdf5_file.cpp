@@ -1,5 +1,5 @@
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/hdf5_file.hpp>
+#include <annulus/sources/header_checks.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/hdf5_file.hpp>
 #include <annulus/sources/hdf5_find.hpp>
 #include <annulus/sources/hdf5_virtual.hpp>
+#include <annulus/sources/header_checks.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/hdf5_find.hpp>
 #include <annulus/sources/hdf5_series.hpp>
+#include <annulus/sources/header_checks.hpp>
 
 #include <fmt/format.h>
 

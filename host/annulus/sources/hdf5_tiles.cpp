@@ -1,7 +1,7 @@
 #include <annulus/codecs/block_pixels.hpp>
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/hdf5_filters.hpp>
 #include <annulus/sources/hdf5_tiles.hpp>
+#include <annulus/sources/header_checks.hpp>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/hdf5_virtual.hpp>
+#include <annulus/sources/header_checks.hpp>
 
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 #include <annulus/core/guarded_mapping.hpp>
-#include <annulus/sources/checks.hpp>
+#include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/input_file.hpp>
 
 #include <fcntl.h>

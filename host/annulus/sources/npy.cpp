@@ -1,4 +1,4 @@
-#include <annulus/sources/checks.hpp>
+#include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
 #include <annulus/sources/npy.hpp>
 

@@ -1,5 +1,5 @@
-#include <annulus/sources/checks.hpp>
 #include <annulus/sources/dectris_header.hpp>
+#include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
 #include <annulus/sources/tiff.hpp>
 

@@ -1,6 +1,6 @@
 // Real detector files, against the shapes, extremes and sums that FabIO and h5py gave (MANIFEST.tsv).
-#include <annulus/sources/describe.hpp>
 #include <annulus/sources/header_text.hpp>
+#include <annulus/sources/source_json.hpp>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>

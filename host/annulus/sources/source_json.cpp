@@ -2,8 +2,8 @@
 #include <annulus/codecs/byte_offset.hpp>
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/sha256.hpp>
-#include <annulus/sources/checks.hpp>
-#include <annulus/sources/describe.hpp>
+#include <annulus/sources/header_checks.hpp>
+#include <annulus/sources/source_json.hpp>
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 #include <annulus/codecs/decode_frame.hpp>
-#include <annulus/sources/checks.hpp>
-#include <annulus/sources/hdf5.hpp>
 #include <annulus/sources/hdf5_instrument.hpp>
 #include <annulus/sources/hdf5_series.hpp>
+#include <annulus/sources/hdf5_source.hpp>
+#include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
 
 #include <fmt/format.h>

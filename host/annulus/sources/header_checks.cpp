@@ -1,5 +1,5 @@
 #include <annulus/core/buffer_pool.hpp>
-#include <annulus/sources/checks.hpp>
+#include <annulus/sources/header_checks.hpp>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #include <annulus/codecs/encode_blocks.hpp>
-#include <annulus/sources/describe.hpp>
+#include <annulus/sources/source_json.hpp>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
