@@ -1,6 +1,6 @@
 #include <annulus/codecs/decode_frame.hpp>
-#include <annulus/sources/cbf.hpp>
 #include <annulus/sources/dectris_header.hpp>
+#include <annulus/sources/formats.hpp>
 #include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
 #include <annulus/sources/md5.hpp>

@@ -1,4 +1,4 @@
-#include <annulus/sources/edf.hpp>
+#include <annulus/sources/formats.hpp>
 #include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
 

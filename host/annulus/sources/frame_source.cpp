@@ -1,14 +1,9 @@
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/buffer_pool.hpp>
 #include <annulus/core/url.hpp>
-#include <annulus/sources/cbf.hpp>
-#include <annulus/sources/edf.hpp>
+#include <annulus/sources/formats.hpp>
 #include <annulus/sources/frame_source.hpp>
-#include <annulus/sources/hdf5_source.hpp>
 #include <annulus/sources/header_checks.hpp>
-#include <annulus/sources/npy.hpp>
-#include <annulus/sources/raw.hpp>
-#include <annulus/sources/tiff.hpp>
 
 #include <fmt/format.h>
 

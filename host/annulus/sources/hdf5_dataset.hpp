@@ -7,7 +7,6 @@
 #include <annulus/core/pixel_type.hpp>
 #include <annulus/sources/hdf5_chunk_check.hpp>
 #include <annulus/sources/hdf5_chunk_rows.hpp>
-#include <annulus/sources/hdf5_error.hpp>
 #include <annulus/sources/hdf5_file.hpp>
 #include <annulus/sources/hdf5_tiles.hpp>
 #include <annulus/sources/hdf5_virtual.hpp>

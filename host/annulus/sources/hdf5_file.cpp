@@ -1,5 +1,6 @@
 #include <annulus/sources/hdf5_file.hpp>
 #include <annulus/sources/header_checks.hpp>
+#include <annulus/sources/header_text.hpp>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,11 @@ namespace fs = std::filesystem;
 constexpr int kMostLinks = 32;  // links may lead in a circle
 
 }  // namespace
+
+Error hdf5_error(const std::string& where, const std::string& what, const std::string& cure) {
+  return Error(ErrorKind::kInput, where, what + ": HDF5 says \"" + printable(hdf5_reason(), 300) + "\"",
+               cure);
+}
 
 std::string with_origin(std::string folder, const std::string& file) {
   const std::string own = fs::path(file).parent_path().string();

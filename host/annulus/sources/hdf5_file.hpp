@@ -2,13 +2,18 @@
 // Used with the HDF5 lock held.
 #pragma once
 
+#include <annulus/core/error.hpp>
 #include <annulus/core/url.hpp>
-#include <annulus/sources/hdf5_error.hpp>
+#include <annulus/hdf5/handle.hpp>
 
 #include <optional>
 #include <string>
 
 namespace annulus {
+
+// A fault of a file that is read, with the words of the library: "what: HDF5 says ...", as kInput. Within an
+// Hdf5Session.
+Error hdf5_error(const std::string& where, const std::string& what, const std::string& cure = {});
 
 // Throws kInput.
 Hdf5Handle open_hdf5_file(const std::string& path);

@@ -1,7 +1,7 @@
 // Which dataset of an HDF5 file holds the images, where the user names none.
 #pragma once
 
-#include <annulus/sources/hdf5_error.hpp>
+#include <annulus/sources/hdf5_file.hpp>
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #include <annulus/codecs/decode_frame.hpp>
+#include <annulus/sources/formats.hpp>
 #include <annulus/sources/hdf5_instrument.hpp>
 #include <annulus/sources/hdf5_series.hpp>
-#include <annulus/sources/hdf5_source.hpp>
 #include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
 

@@ -1,7 +1,7 @@
 // What virtual datasets are made of. Used with the HDF5 lock held.
 #pragma once
 
-#include <annulus/sources/hdf5_error.hpp>
+#include <annulus/sources/hdf5_file.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
+#include <annulus/sources/formats.hpp>
 #include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
-#include <annulus/sources/npy.hpp>
 
 #include <fmt/format.h>
 

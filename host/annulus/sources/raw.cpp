@@ -1,5 +1,5 @@
+#include <annulus/sources/formats.hpp>
 #include <annulus/sources/header_checks.hpp>
-#include <annulus/sources/raw.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include <annulus/sources/dectris_header.hpp>
+#include <annulus/sources/formats.hpp>
 #include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
-#include <annulus/sources/tiff.hpp>
 
 #include <fmt/format.h>
 #include <tiffio.h>

@@ -1,6 +1,6 @@
 #include <annulus/codecs/byte_offset.hpp>
 #include <annulus/core/error.hpp>
-#include <annulus/sources/cbf.hpp>
+#include <annulus/sources/formats.hpp>
 #include <annulus/sources/header_text.hpp>
 #include <annulus/sources/md5.hpp>
 #include <annulus/sources/writers.hpp>
