@@ -24,10 +24,20 @@ Error cannot_write(const fs::path& path, int code) {
                "make room, or check the permissions of the folder");
 }
 
+// Room is left for the ending: names have at most 255 bytes.
+std::string beginning_of(const fs::path& path) { return path.filename().string().substr(0, 200) + "."; }
+
+}  // namespace
+
+fs::path temporary_name(const fs::path& path, int attempt) {
+  return path.parent_path() / fmt::format("{}{}-{}{}", beginning_of(path), ::getpid(), attempt, kEnding);
+}
+
 void remove_abandoned(const fs::path& path) {
   std::error_code ignored;
-  const std::string beginning = path.filename().string() + ".";
-  for (fs::directory_iterator it(path.parent_path(), ignored), end; it != end; it.increment(ignored)) {
+  const std::string beginning = beginning_of(path);
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  for (fs::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored)) {
     const std::string name = it->path().filename().string();
     if (!name.starts_with(beginning) || !name.ends_with(kEnding)) continue;
     const auto written = it->last_write_time(ignored);
@@ -35,13 +45,10 @@ void remove_abandoned(const fs::path& path) {
   }
 }
 
-}  // namespace
-
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   remove_abandoned(path_);
-  // Another thread, or a process with our number on another machine, may have the name: then the next one.
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
-    temporary_ = fmt::format("{}.{}-{}{}", path_.string(), ::getpid(), attempt, kEnding);
+    temporary_ = temporary_name(path_, attempt);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0 && errno != EEXIST) throw cannot_write(path_, errno);
   }

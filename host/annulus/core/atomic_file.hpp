@@ -9,10 +9,16 @@
 
 namespace annulus {
 
+// A name beside `path` for a file that gets its own name when it is complete. Another thread, or a process
+// with our number on another machine, may have it: then the next attempt's.
+std::filesystem::path temporary_name(const std::filesystem::path& path, int attempt);
+
+// Removes files with temporary names of `path` whose writers were killed: an hour old or more.
+void remove_abandoned(const std::filesystem::path& path);
+
 class AtomicFile {
  public:
-  // Opens a file of another name beside `path`. Removes those that writers of `path` left behind when they
-  // were killed, an hour ago or more. Throws kOutput, as the others do.
+  // Opens a file of a temporary name, and removes abandoned ones. Throws kOutput, as the others do.
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();  // what is not committed is removed
   AtomicFile(const AtomicFile&) = delete;

@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <thread>
 #include <vector>
 
 namespace annulus {
@@ -41,6 +43,8 @@ struct GuardedFile : H5FD_t {
 constexpr off_t kWriterLockAt = off_t{1} << 62;
 constexpr haddr_t kLargestAddress = (haddr_t{1} << 62) - 1;
 constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;
+constexpr std::chrono::seconds kReadersPatience{2};
+constexpr std::chrono::milliseconds kReadersPause{1};
 
 GuardedFile& self(H5FD_t* file) { return *static_cast<GuardedFile*>(file); }
 const GuardedFile& self(const H5FD_t* file) { return *static_cast<const GuardedFile*>(file); }
@@ -59,13 +63,22 @@ bool hold_against_writers(int descriptor) {
 }
 
 // HDF5's own protocol: shared for readers, exclusive until SWMR writing begins. Not every file system has it.
+// A viewer that looks at the file now and then holds it for a moment only, and is waited for.
 bool lock_as_hdf5_does(int descriptor, bool exclusive, WriteFault& fault) {
-  if (flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
-  fault.locked_out = true;
-  // Readers are in the way of a writer, but not of another reader.
-  fault.held_by_readers = exclusive && flock(descriptor, LOCK_SH | LOCK_NB) == 0;
-  if (fault.held_by_readers) flock(descriptor, LOCK_UN);
-  return false;
+  const auto until = std::chrono::steady_clock::now() + kReadersPatience;
+  while (flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    // Readers are in the way of a writer, but not of another reader.
+    const bool held_by_readers = exclusive && flock(descriptor, LOCK_SH | LOCK_NB) == 0;
+    if (held_by_readers) flock(descriptor, LOCK_UN);
+    if (held_by_readers && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(kReadersPause);
+      continue;
+    }
+    fault.locked_out = true;
+    fault.held_by_readers = held_by_readers;
+    return false;
+  }
+  return true;
 }
 
 H5FD_t* open_file(const char* name, unsigned flags, hid_t access_list, haddr_t) {
@@ -223,10 +236,9 @@ herr_t lock_file(H5FD_t* base, hbool_t exclusive) {
   return lock_as_hdf5_does(file.descriptor, exclusive, *file.fault) ? 0 : -1;
 }
 
-herr_t unlock_file(H5FD_t* base) {
-  flock(self(base).descriptor, LOCK_UN);
-  return 0;
-}
+// H5Fstart_swmr_write lets go of the lock and asks for it again before it lets go for good: a reader that
+// comes in between would keep the writer out. begin_swmr_writing lets go, or closing does.
+herr_t unlock_file(H5FD_t*) { return 0; }
 
 void* copy_access(const void* access) {
   return new (std::nothrow) Access(*static_cast<const Access*>(access));
@@ -267,6 +279,13 @@ const H5FD_class_t& driver_class() {
 }
 
 }  // namespace
+
+void begin_swmr_writing(hid_t file) {
+  if (H5Fstart_swmr_write(file) < 0) throw_hdf5(ErrorKind::kOutput, file, "cannot be opened to readers");
+  void* descriptor = nullptr;
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
+  flock(*static_cast<int*>(descriptor), LOCK_UN);
+}
 
 void sync_to_disk(hid_t file, WriteFault& fault) {
   void* descriptor = nullptr;

@@ -38,6 +38,11 @@ struct WriteFault {
 // a second writer of this kind (but not against readers).
 Hdf5Handle guarded_access(std::shared_ptr<WriteFault> fault);
 
+// From here on readers may open the file while it grows. Until then it is locked against them, from the
+// moment it was opened for writing: a file that its writer closes in between may be in a reader's hands when
+// the writer comes back, and it would be refused its own file.
+void begin_swmr_writing(hid_t file);
+
 // Waits until what was flushed is on the disk; a failure is remembered in the WriteFault.
 void sync_to_disk(hid_t file, WriteFault& fault);
 

@@ -33,13 +33,12 @@ constexpr std::string_view kAccumulatorsDescription =
     "NaN where C or N is 0. Frames of one plan_hash and equal fraction_bits may be merged by adding "
     "these integers, the totals of the plan once a frame.";
 
-void write_root(hid_t file, const RunDescription& run, const std::string& now) {
+void write_root(hid_t file, const std::string& name, const RunDescription& run, const std::string& now) {
   write_attribute(file, "NX_class", std::string_view("NXroot"));
   write_attribute(file, "default", std::string_view("entry"));
   write_attribute(file, "creator", std::string_view(layout::kProgram));
   write_attribute(file, "creator_version", std::string_view(run.program_version));
-  write_attribute(file, "file_name",
-                  std::string_view(std::filesystem::path(file_name_of(file)).filename().string()));
+  write_attribute(file, "file_name", std::string_view(name));
   write_attribute(file, "file_time", std::string_view(now));
   write_attribute(file, "HDF5_Version", std::string_view(H5_VERS_INFO));
 }
@@ -224,10 +223,10 @@ std::string iso_time() {
   return result;
 }
 
-void write_structure(hid_t file, const Job& job, const RunDescription& run) {
+void write_structure(hid_t file, const std::string& name, const Job& job, const RunDescription& run) {
   const Plan& plan = *job.plan;
   const std::string now = iso_time();
-  write_root(file, run, now);
+  write_root(file, name, run, now);
   const Hdf5Handle entry = create_group(file, "entry", "NXentry");
   write_attribute(entry.get(), "default", std::string_view("data"));
   write_text(entry.get(), "definition", layout::kind_of(plan.axes).definition);

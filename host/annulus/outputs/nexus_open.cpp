@@ -1,15 +1,20 @@
-#include <annulus/outputs/reader.hpp>
 // Creating, continuing and repairing the growing file.
 
+#include <annulus/core/atomic_file.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
 #include <annulus/outputs/output_folder.hpp>
+#include <annulus/outputs/reader.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 
@@ -44,25 +49,72 @@ bool has_no_bytes(const fs::path& path) {
          "check the permissions of the folder, or choose another `output`");
 }
 
-void create(const fs::path& path, const Job& job, const RunDescription& run, bool replace,
-            const std::shared_ptr<WriteFault>& fault) {
-  const Hdf5Handle access = guarded_access(fault);
-  Hdf5Handle file(H5Fcreate(path.c_str(), replace ? H5F_ACC_TRUNC : H5F_ACC_EXCL, H5P_DEFAULT, access.get()),
-                  H5Fclose);
-  if (!file) refuse_to_open(path, *fault);
+struct NewFile {
+  const fs::path& path;
+  const Job& job;
+  const RunDescription& run;
+  const std::shared_ptr<WriteFault>& fault;
+};
+
+// Fills a file that HDF5 has created at `place`, and lets readers in.
+Hdf5Handle complete(const NewFile& made, const fs::path& place, Hdf5Handle file) {
   std::string reason;
   try {
-    write_structure(file.get(), job, run);
+    write_structure(file.get(), made.path.filename().string(), made.job, made.run);
+    begin_swmr_writing(file.get());
   } catch (const Error& error) {
     reason = error.fault();
   }
-  if (!file.reset() && reason.empty()) reason = "cannot be closed: " + hdf5_reason();
-  if (fault->failed()) reason = fmt::format("cannot be written: {}", std::strerror(fault->error_number));
-  if (reason.empty()) return;
+  WriteFault& fault = *made.fault;
+  if (fault.failed()) reason = fmt::format("cannot be written: {}", std::strerror(fault.error_number));
+  if (reason.empty()) return file;
+  file.reset();
   // Nothing of value is in it: a file that is not even an empty output would only be in the way.
   std::error_code ignored;
-  fs::remove(path, ignored);
-  refuse(path, reason, "make room or choose another `output`");
+  fs::remove(place, ignored);
+  refuse(made.path, reason, "make room or choose another `output`");
+}
+
+// Gives a file its name unless there is one of that name; errno, or 0. Not every file system has the first
+// way, and some have no second.
+int rename_without_replacing(const fs::path& from, const fs::path& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  if (::link(from.c_str(), to.c_str()) == 0) return ::unlink(from.c_str()) == 0 ? 0 : errno;
+  if (errno == EEXIST) return errno;
+  return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+// A new file gets its name when readers may open it: no viewer that waits for the name meets half a file, or
+// has it in its hands while the writer still needs it for itself.
+Hdf5Handle create(const NewFile& made) {
+  remove_abandoned(made.path);
+  const Hdf5Handle access = guarded_access(made.fault);
+  Hdf5Handle file;
+  fs::path place;
+  for (int attempt = 0; !file; ++attempt) {
+    place = temporary_name(made.path, attempt);
+    made.fault->open_error = 0;
+    file = Hdf5Handle(H5Fcreate(place.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose);
+    if (!file && made.fault->open_error != EEXIST) refuse_to_open(made.path, *made.fault);
+  }
+  file = complete(made, place, std::move(file));
+  const int error = rename_without_replacing(place, made.path);
+  if (error == 0) return file;
+  file.reset();
+  std::error_code ignored;
+  fs::remove(place, ignored);
+  if (error == EEXIST) refuse(made.path, "exists already", kChoose);
+  refuse(made.path, fmt::format("cannot be given its name: {}", std::strerror(error)),
+         "check the permissions of the folder, or choose another `output`");
+}
+
+// In place, so that links to the file, its owner and its permissions stay.
+Hdf5Handle replace(const NewFile& made) {
+  const Hdf5Handle access = guarded_access(made.fault);
+  Hdf5Handle file(H5Fcreate(made.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+  if (!file) refuse_to_open(made.path, *made.fault);
+  return complete(made, made.path, std::move(file));
 }
 
 void check_same_axis(hid_t file, const fs::path& path, const Plan& plan, const Axis& axis, const char* cure) {
@@ -160,9 +212,12 @@ std::uint64_t cut_to_stored_frames(hid_t file) {
   return frames;
 }
 
-}  // namespace
+struct Repaired {
+  Hdf5Handle file;
+  std::uint64_t frames;
+};
 
-std::uint64_t repair_nexus(const fs::path& path, const std::shared_ptr<WriteFault>& fault) {
+Repaired open_repaired(const fs::path& path, const std::shared_ptr<WriteFault>& fault) {
   const Hdf5Handle access = guarded_access(fault);
   // The properties by which h5clear opens a file that its writer did not close.
   const hbool_t yes = true;
@@ -173,28 +228,38 @@ std::uint64_t repair_nexus(const fs::path& path, const std::shared_ptr<WriteFaul
   fault->adopt_tail = false;
   if (!file) refuse_to_open(path, *fault);
   const std::uint64_t frames = cut_to_stored_frames(file.get());
-  if (!file.reset()) refuse(path, "cannot be closed: " + hdf5_reason());
-  if (fault->failed()) refuse(path, fmt::format("cannot be written: {}", std::strerror(fault->error_number)));
-  return frames;
+  return {std::move(file), frames};
 }
 
-void prepare_nexus(const fs::path& path, const Job& job, const RunDescription& run, IfExists if_exists,
-                   const std::shared_ptr<WriteFault>& fault) {
+}  // namespace
+
+std::uint64_t repair_nexus(const fs::path& path, const std::shared_ptr<WriteFault>& fault) {
+  Repaired repaired = open_repaired(path, fault);
+  if (!repaired.file.reset()) refuse(path, "cannot be closed: " + hdf5_reason());
+  if (fault->failed()) refuse(path, fmt::format("cannot be written: {}", std::strerror(fault->error_number)));
+  return repaired.frames;
+}
+
+Hdf5Handle open_nexus_file(const fs::path& path, const Job& job, const RunDescription& run,
+                           IfExists if_exists, const std::shared_ptr<WriteFault>& fault) {
   check_output_folder(path);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return create(path, job, run, false, fault);
+  const NewFile made{path, job, run, fault};
+  if (!fs::exists(status)) return create(made);
   if (fs::is_directory(status)) refuse(path, "is a folder", "name a file with `output`");
   if (!fs::is_regular_file(status)) refuse(path, "is not a regular file", "choose another `output`");
   if (if_exists == IfExists::kRefuse) refuse(path, "exists already", kChoose);
-  if (has_no_bytes(path)) return create(path, job, run, true, fault);
+  if (has_no_bytes(path)) return replace(made);
   if (!is_annulus_output(path)) {
     refuse(path, "is not an output of annulus, so it is not touched",
            "move it away, or choose another `output`");
   }
-  if (if_exists == IfExists::kOverwrite) return create(path, job, run, true, fault);
+  if (if_exists == IfExists::kOverwrite) return replace(made);
   check_same_job(path, job);
-  repair_nexus(path, fault);
+  Hdf5Handle file = open_repaired(path, fault).file;
+  begin_swmr_writing(file.get());
+  return file;
 }
 
 }  // namespace annulus

@@ -122,12 +122,8 @@ NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& 
                      std::shared_ptr<WriteFault> fault)
     : path_(std::move(path)), job_(std::move(job)), fault_(std::move(fault)) {
   const Hdf5Session scope;
-  prepare_nexus(path_, job_, run, if_exists, fault_);
+  file_ = open_nexus_file(path_, job_, run, if_exists, fault_);
   step([&] {
-    const Hdf5Handle access = guarded_access(fault_);
-    file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access.get()), H5Fclose);
-    if (!file_)
-      throw Error(ErrorKind::kOutput, path_.string(), "cannot be opened for writing: " + hdf5_reason());
     rows_ = std::make_unique<Rows>(file_.get(), job_);
     stored_ = written_ = rows_->status.rows();
     index_offset_ = next_index(rows_->index, stored_);

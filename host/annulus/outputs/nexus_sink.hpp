@@ -16,10 +16,11 @@
 
 namespace annulus {
 
-// Creates the file, or makes an existing one ready to be continued, as `if_exists` says. A file that a killed
-// or failed writer left behind is put in order: cut back to the frames that are stored, and closed.
-void prepare_nexus(const std::filesystem::path& path, const Job& job, const RunDescription& run,
-                   IfExists if_exists, const std::shared_ptr<WriteFault>& fault);
+// Creates the file, or opens an existing one to be continued, as `if_exists` says; readers may open it from
+// then on. A file that a killed or failed writer left behind is put in order: cut back to the frames that are
+// stored.
+Hdf5Handle open_nexus_file(const std::filesystem::path& path, const Job& job, const RunDescription& run,
+                           IfExists if_exists, const std::shared_ptr<WriteFault>& fault);
 
 // Cuts every dataset back to the frames that are stored and clears the mark of an unfinished writer. Returns
 // the number of frames.

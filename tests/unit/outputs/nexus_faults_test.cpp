@@ -283,6 +283,7 @@ TEST(NexusFaults, WhenThereIsNoRoomForTheFileItselfNoneIsLeft) {
                          IfExists::kRefuse, fault),
                Error);
   EXPECT_FALSE(std::filesystem::exists(folder / "a.nxs"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder / ".")) << "something else is left";
 }
 
 }  // namespace

@@ -3,7 +3,11 @@
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
+
+#include <csignal>
 
 #include "samples.hpp"
 
@@ -12,14 +16,20 @@ namespace {
 
 using samples::Folder;
 
-// A process of its own, because HDF5 would share the open file within one.
+// A process of its own, because HDF5 would share the open file within one. Before the writer lets readers in,
+// the file may be locked or not there.
 bool child_sees_only_whole_frames(const std::filesystem::path& path, std::uint32_t bins, std::uint64_t last) {
   const pid_t child = fork();
   if (child == 0) {
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     std::uint64_t seen = 0;
     for (int turn = 0; turn < 100'000 && seen < last; ++turn) {
       const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT);
-      if (file < 0) _exit(2);
+      if (file < 0 && seen > 0) _exit(2);
+      if (file < 0) {
+        usleep(500);
+        continue;
+      }
       const hid_t status = H5Dopen2(file, "/entry/frames/status", H5P_DEFAULT);
       const hid_t status_space = H5Dget_space(status);
       const hssize_t frames = H5Sget_simple_extent_npoints(status_space);
@@ -52,17 +62,22 @@ bool child_sees_only_whole_frames(const std::filesystem::path& path, std::uint32
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST(NexusSwmr, AReaderSeesOnlyWholeFramesWhileTheFileGrows) {
+class NexusSwmrReaders : public ::testing::TestWithParam<IfExists> {};
+
+// The reader is there before the writer is, and looks at the file about every millisecond.
+TEST_P(NexusSwmrReaders, SeeOnlyWholeFramesWhileTheFileGrows) {
   const Folder folder;
   constexpr std::uint32_t kBins = 500;
   constexpr std::uint64_t kFrames = 600;
   const auto plan = samples::make_plan(kBins);
-  open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse)->close();
+  if (GetParam() != IfExists::kRefuse) {
+    open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse)->close();
+  }
   const pid_t writer = fork();
   if (writer == 0) {
-    {
-      const auto sink =
-          open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kAppend);
+    usleep(20'000);
+    try {
+      const auto sink = open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), GetParam());
       for (std::uint64_t first = 0; first < kFrames; first += 6) {
         sink->append(samples::make_frames(*plan, first, 6));
         sink->flush();
@@ -70,14 +85,84 @@ TEST(NexusSwmr, AReaderSeesOnlyWholeFramesWhileTheFileGrows) {
       }
       usleep(200'000);  // the last frames are seen while the file is still open
       sink->close();
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      _exit(1);
     }
     _exit(0);
   }
-  usleep(30'000);
   child_sees_only_whole_frames(folder / "a.nxs", kBins, kFrames);
   int status = -1;
   waitpid(writer, &status, 0);
   EXPECT_EQ(status, 0);
+}
+
+// Takes a reader's lock the very moment there is a file and nobody is in the way, and keeps it.
+TEST_P(NexusSwmrReaders, DoNotKeepAWriterFromTheFileThatItHasInHand) {
+  const auto plan = samples::make_plan();
+  for (int round = 0; round < 5; ++round) {
+    const Folder folder;
+    const std::filesystem::path path = folder / "a.nxs";
+    if (GetParam() != IfExists::kRefuse) {
+      const auto sink = open_nexus(path, samples::job_of(plan), samples::make_run(), IfExists::kRefuse);
+      sink->append(samples::make_frames(*plan, 0, 4));
+      sink->close();
+    }
+    const pid_t reader = fork();
+    if (reader == 0) {
+      // Where there is a file already, the reader waits for the writer's lock and comes right behind it.
+      int file = -1;
+      while ((file = open(path.c_str(), O_RDONLY)) < 0) continue;
+      if (GetParam() != IfExists::kRefuse) {
+        while (flock(file, LOCK_SH | LOCK_NB) == 0) {
+          flock(file, LOCK_UN);
+          usleep(50);
+        }
+      }
+      flock(file, LOCK_SH);
+      pause();
+      _exit(0);
+    }
+    usleep(5'000);
+    try {
+      const auto sink = open_nexus(path, samples::job_of(plan), samples::make_run(), GetParam());
+      const std::uint64_t first = GetParam() == IfExists::kAppend ? 4 : 0;
+      sink->append(samples::make_frames(*plan, first, 4));
+      sink->close();
+      EXPECT_EQ(samples::check_frames(path, *plan), first + 4);
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what();
+    }
+    kill(reader, SIGKILL);
+    waitpid(reader, nullptr, 0);
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(NexusSwmr, NexusSwmrReaders,
+                         ::testing::Values(IfExists::kRefuse, IfExists::kAppend, IfExists::kOverwrite),
+                         [](const auto& info) {
+                           return info.param == IfExists::kRefuse   ? "OfANewFile"
+                                  : info.param == IfExists::kAppend ? "OfAFileThatIsContinued"
+                                                                    : "OfAFileThatIsReplaced";
+                         });
+
+// Nothing is under the name of an output, or beside it, but the output.
+TEST(NexusSwmr, ANewFileLeavesNothingBesideIt) {
+  const Folder folder;
+  const std::string long_name(240, 'n');
+  open_nexus(folder / (long_name + ".nxs"), samples::job_of(samples::make_plan()), samples::make_run(),
+             IfExists::kRefuse)
+      ->close();
+  open_nexus(folder / "a.nxs", samples::job_of(samples::make_plan()), samples::make_run(), IfExists::kRefuse)
+      ->close();
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / ".")) {
+    ++files;
+    EXPECT_EQ(entry.path().extension(), ".nxs");
+  }
+  EXPECT_EQ(files, 2u);
+  EXPECT_EQ(PatternFile(folder / "a.nxs").frames(), 0u);
 }
 
 TEST(NexusSwmr, OurReaderFollowsAGrowingFile) {
