@@ -1,5 +1,7 @@
 #include <annulus/core/parallel.hpp>
 
+#include <sched.h>
+
 #include <algorithm>
 #include <exception>
 #include <thread>
@@ -9,6 +11,10 @@ namespace annulus {
 
 unsigned resolve_threads(unsigned requested) {
   if (requested > 0) return requested;
+  // Batch systems and containers give a process a part of the machine, of which the library of GCC 12 knows
+  // nothing.
+  cpu_set_t own;
+  if (sched_getaffinity(0, sizeof own, &own) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&own)));
   return std::max(1u, std::thread::hardware_concurrency());
 }
 

@@ -5,6 +5,7 @@
 #include <annulus/core/sha256.hpp>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <stdexcept>
@@ -30,6 +31,21 @@ TEST(Sha256, ArraysDoNotRunIntoEachOther) {
   other.add_array(std::vector<int>{1});
   other.add_array(std::vector<int>{2, 3});
   EXPECT_NE(one.finish(), other.finish());
+}
+
+TEST(Threads, AreAsManyAsTheProcessorsThatThisProcessMayUse) {
+  EXPECT_EQ(resolve_threads(7), 7u);
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(resolve_threads(0), static_cast<unsigned>(CPU_COUNT(&before)));
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(resolve_threads(0), 1u);
+  EXPECT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
 TEST(ParallelRanges, CoverEveryIndexOnce) {
