@@ -1,5 +1,10 @@
+#include <annulus/core/error.hpp>
 #include <annulus/core/instruction_set.hpp>
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace annulus {
@@ -28,6 +33,29 @@ std::vector<InstructionSet> detect() {
   return sets;
 }
 
+constexpr const char* kAllowedSets = "ANNULUS_INSTRUCTION_SETS";
+
+// The sets that the environment allows, of those the machine has; the generic code is always allowed.
+std::vector<InstructionSet> keep_allowed(std::vector<InstructionSet> sets) {
+  const char* const variable = std::getenv(kAllowedSets);
+  if (variable == nullptr) return sets;
+  std::vector<InstructionSet> allowed = {InstructionSet::kGeneric};
+  const std::string_view names = variable;
+  for (std::size_t from = 0; from <= names.size();) {
+    const std::size_t comma = std::min(names.find(',', from), names.size());
+    const std::string_view name = names.substr(from, comma - from);
+    from = comma + 1;
+    const auto set = instruction_set_from_name(name);
+    if (!set) {
+      throw Error(ErrorKind::kUsage, kAllowedSets, fmt::format("'{}' is no instruction set", name),
+                  "name those to allow, for example generic,avx2, or leave the variable unset");
+    }
+    allowed.push_back(*set);
+  }
+  std::erase_if(sets, [&](InstructionSet set) { return std::ranges::count(allowed, set) == 0; });
+  return sets;
+}
+
 }  // namespace
 
 std::string_view name_of(InstructionSet set) {
@@ -45,7 +73,7 @@ std::optional<InstructionSet> instruction_set_from_name(std::string_view name) {
 }
 
 const std::vector<InstructionSet>& available_instruction_sets() {
-  static const std::vector<InstructionSet> sets = detect();
+  static const std::vector<InstructionSet> sets = keep_allowed(detect());
   return sets;
 }
 

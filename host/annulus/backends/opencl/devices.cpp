@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <fstream>
 #include <optional>
 #include <string_view>
 
@@ -150,6 +151,20 @@ std::pair<std::string, std::size_t> take_split(const std::string& part) {
   return number ? std::pair{part.substr(0, slash), *number} : std::pair{part, std::size_t{1}};
 }
 
+// The model and the instructions of this machine's processor, as the kernel lists them. What a driver
+// compiles for a CPU runs only where its instructions are, and the name of the device need not tell: with a
+// home folder on a network, machines of one model may differ in what their hypervisors let through.
+std::string describe_processor() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string text;
+  for (std::string line; std::getline(file, line) && !line.empty();) {  // up to the second processor
+    for (const char* key : {"model name", "flags", "Features", "CPU part"}) {
+      if (line.starts_with(key)) text += line + "\n";
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<Device> select_devices(const std::string& which) {
@@ -200,10 +215,11 @@ std::vector<DeviceDescription> describe_devices() {
 
 std::string identity_of(const cl::Device& device) {
   const cl::Platform platform(device.getInfo<CL_DEVICE_PLATFORM>());
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", platform.getInfo<CL_PLATFORM_VERSION>(),
+  const bool is_cpu = (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_CPU) != 0;
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", platform.getInfo<CL_PLATFORM_VERSION>(),
                      device.getInfo<CL_DEVICE_VENDOR>(), device.getInfo<CL_DEVICE_NAME>(),
                      device.getInfo<CL_DEVICE_VERSION>(), device.getInfo<CL_DRIVER_VERSION>(),
-                     device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
+                     device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>(), is_cpu ? describe_processor() : "");
 }
 
 }  // namespace annulus::opencl

@@ -81,7 +81,10 @@ Session::Session(Device device, const Job& job, SessionSettings settings)
     context_ = cl::Context(device_.device);
     queue_ = cl::CommandQueue(context_, device_.device);
     memory_ = std::make_shared<DeviceMemory>(context_, device_.device, settings_.memory);
-    std::string options = "-cl-std=CL1.2 -Werror";
+    // What a driver warns of depends on the processor it compiles for, and is no reason to stop at a user's
+    // site: without AVX-512 PoCL warns of every built-in function that takes 16 numbers. That the kernels are
+    // free of warnings is for tests.
+    std::string options = "-cl-std=CL1.2 -w";
     if (plan_->pixel_type == PixelType::kU32) options += " -D PIXEL_UNSIGNED";
     if (settings_.check_bounds) options += " -D CHECK_BOUNDS";
     program_ = build_program(context_, device_, kernel_source() + settings_.extra_source, options);
