@@ -11,6 +11,8 @@ run("${CMAKE_COMMAND}" --build "${SCRATCH}/consumer")
 set(PROGRAM "${SCRATCH}/prefix/bin/annulus")
 set(EXAMPLE "${SCRATCH}/consumer/example")
 include("${CMAKE_CURRENT_LIST_DIR}/try_example.cmake")
+set(STREAM_EXAMPLE "${SCRATCH}/consumer/stream_example")
+include("${CMAKE_CURRENT_LIST_DIR}/try_stream_example.cmake")
 
 # The cards are found from where the program is, not from where it was built.
 run("${PROGRAM}" model-report --poni "${poni}" --frames 1 "${frame}")

@@ -39,24 +39,28 @@ std::string little_endian(std::uint32_t value, int bytes) {
   return text;
 }
 
-// Pixels first, their directory at the end, as libtiff writes.
-std::string tiff_of(const std::vector<std::int32_t>& pixels) {
+// Pixels first and their directory at the end, as libtiff writes, or the other way round.
+std::string tiff_of(const std::vector<std::int32_t>& pixels, bool directory_first) {
+  constexpr std::uint32_t kHeader = 8, kFields = 10, kDirectory = 2 + 12 * kFields + 4;
   const auto bytes = static_cast<std::uint32_t>(4 * pixels.size());
-  std::string text = std::string("II*\0", 4) + little_endian(8 + bytes, 4);
-  text.append(reinterpret_cast<const char*>(pixels.data()), bytes);
-  const std::pair<std::uint32_t, std::uint32_t> fields[] = {
+  const std::uint32_t place = directory_first ? kHeader + kDirectory : kHeader;
+  const std::pair<std::uint32_t, std::uint32_t> fields[kFields] = {
       {256, kShape.cols}, {257, kShape.rows}, {258, 32},          {259, 1},     {262, 1},
-      {273, 8},           {277, 1},           {278, kShape.rows}, {279, bytes}, {339, 2}};
-  text += little_endian(std::size(fields), 2);
+      {273, place},       {277, 1},           {278, kShape.rows}, {279, bytes}, {339, 2}};
+  std::string directory = little_endian(kFields, 2);
   for (const auto& [tag, value] : fields)
-    text += little_endian(tag, 2) + little_endian(4, 2) + little_endian(1, 4) + little_endian(value, 4);
-  return text + little_endian(0, 4);
+    directory += little_endian(tag, 2) + little_endian(4, 2) + little_endian(1, 4) + little_endian(value, 4);
+  directory += little_endian(0, 4);
+  const std::string data(reinterpret_cast<const char*>(pixels.data()), bytes);
+  const std::string header =
+      std::string("II*\0", 4) + little_endian(directory_first ? kHeader : kHeader + bytes, 4);
+  return header + (directory_first ? directory + data : data + directory);
 }
 
 // Frames whose pixels are all `value`, as a file of that kind.
 std::string file_of(const std::string& extension, std::int32_t value) {
   const std::vector<std::int32_t> pixels(kShape.size(), value);
-  if (extension == ".tif") return tiff_of(pixels);
+  if (extension == ".tif" || extension == ".tiff") return tiff_of(pixels, extension == ".tiff");
   const fs::path path = fs::temp_directory_path() / fmt::format("annulus-folder-test-{}-{}", getpid(), value);
   extension == ".cbf" ? write_cbf(path, kShape, pixels)
                       : write_edf(path, Image<std::int32_t>{kShape, pixels});
@@ -164,7 +168,7 @@ TEST_P(FolderTest, AFileThatIsNotCompleteHoldsBackThoseBehindIt) {
 }
 
 TEST_P(FolderTest, AFileThatIsNeverCompletedIsABadFrameOfItsName) {
-  for (const std::string extension : {".cbf", ".edf", ".tif"}) {
+  for (const std::string extension : {".cbf", ".edf", ".tif", ".tiff"}) {
     for (const auto& entry : fs::directory_iterator(folder_.path())) fs::remove(entry);
     const std::string content = file_of(extension, 1);
     folder_.write("img_1" + extension, cut(content));
@@ -247,6 +251,25 @@ TEST(Folder, AFileIsNotCompleteAsLongAsItsWriterHasIt) {
     }
   });
   EXPECT_EQ(stream.info({}).frames.frames, 3u);
+}
+
+TEST(Folder, WhereNobodyTellsOfItsWriterAFileIsCompleteWhenItChangesNoMore) {
+  const ScratchFolder folder;
+  FolderSettings settings;
+  settings.timeout = kForEver;
+  settings.use_inotify = false;
+  settings.poll_seconds = 0.05;
+  settings.settle_seconds = 2;  // many times as long as the pauses, so that a machine may be slow
+  FileStream stream(std::make_unique<FolderWatch>(folder.path().string(), std::move(settings)), {});
+  std::jthread writer([&] {
+    std::ofstream file(folder.path() / "scan.edf", std::ios::binary);
+    for (int i = 0; i < 4; ++i) {
+      pause(100);
+      file << file_of(".edf", i) << std::flush;
+    }
+    pause(3000);  // it is not closed meanwhile
+  });
+  EXPECT_EQ(stream.info({}).frames.frames, 4u);
 }
 
 TEST(Folder, ARenamedFileCountsAtOnce) {
