@@ -206,12 +206,12 @@ FileStream::Task FileStream::next_task() {
         return {Task::Kind::kLook, current_file_, current->second.url, 0, 0, 0, current->second.source};
       }
     } else if (current != opened_.end() && numbered_ - handed_out_ < ahead_) {
-      const auto& [url, source, fault, frames, ended, looking] = current->second;
-      const std::uint64_t bytes = frame_bytes(source->info());
+      const OpenedFile& file = current->second;
+      const std::uint64_t bytes = frame_bytes(file.source->info());
       if (fits(bytes)) {
         ledger_->frame_bytes += bytes;
         ++reading_;
-        return {Task::Kind::kRead, current_file_, url, numbered_++, next_frame_++, bytes, source};
+        return {Task::Kind::kRead, current_file_, file.url, numbered_++, next_frame_++, bytes, file.source};
       }
     }
     if (next_to_open_ == current_file_ || may_open_ahead()) return {Task::Kind::kOpen, next_to_open_++};
