@@ -1,5 +1,7 @@
-// HDF5 identifiers that close themselves, the lock they need, and the library's complaints as text.
+// HDF5 identifiers that close themselves, and the library's complaints as text.
 #pragma once
+
+#include <annulus/hdf5/lock.hpp>
 
 #include <hdf5.h>
 
@@ -8,11 +10,6 @@
 #include <utility>
 
 namespace annulus {
-
-// One lock for the whole process around every HDF5 call: the library is not thread safe as distributions
-// build it, and readers and writers may run at the same time. Recursive, so that a locked function may call
-// another.
-[[nodiscard]] std::unique_lock<std::recursive_mutex> lock_hdf5();
 
 // Held around HDF5 calls: the process-wide lock, an empty error stack, and the library's own printing of
 // errors off; errors are thrown instead.
