@@ -126,11 +126,10 @@ std::optional<StreamItem> FileStream::next(std::stop_token stop) {
   }
   const auto found = ready_.find(handed_out_);
   if (found == ready_.end()) return std::nullopt;
-  StreamItem item = std::move(found->second);
-  ready_.erase(found);
+  auto taken = ready_.extract(found);
   ++handed_out_;
   ledger_->changed.notify_all();
-  return item;
+  return std::move(taken.mapped());
 }
 
 std::uint64_t FileStream::expected() {

@@ -21,8 +21,9 @@ std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptio
       throw input_error(path, "a packed HDF5 file cannot be read", "unpack it first");
     }
     file.reset();
-    const bool relative = dataset && !dataset->empty() && dataset->front() != '/';
-    return open_hdf5(path, (relative ? "/" : "") + dataset.value_or(""), options);
+    std::string place = dataset.value_or("");
+    if (!place.empty() && place.front() != '/') place.insert(place.begin(), '/');
+    return open_hdf5(path, place, options);
   }
   if (options.follow) {
     throw Error(ErrorKind::kUsage, path, "only HDF5 files, and folders of images, can be followed",
