@@ -1,7 +1,7 @@
 #include <annulus/outputs/guarded_file.hpp>
 #include <annulus/outputs/hdf5.hpp>
 #include <annulus/outputs/matrix_file.hpp>
-#include <annulus/outputs/output_folder.hpp>
+#include <annulus/outputs/sink_checks.hpp>
 #include <annulus/plan/csr_view.hpp>
 
 #include <fmt/format.h>

@@ -4,8 +4,8 @@
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
-#include <annulus/outputs/output_folder.hpp>
 #include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/sink_checks.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 #include <annulus/core/text.hpp>
-#include <annulus/outputs/check_frame.hpp>
-#include <annulus/outputs/frame_words.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
+#include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/sink_checks.hpp>
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include <annulus/outputs/frame_words.hpp>
+#include <annulus/core/url.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/row_dataset.hpp>
@@ -73,6 +73,15 @@ Axis read_axis(hid_t file, AxisKind kind) {
 }
 
 }  // namespace
+
+std::string frame_count(std::uint64_t frames) {
+  return fmt::format("{} frame{}", frames, frames == 1 ? "" : "s");
+}
+
+std::string frame_name(const FrameRecord& record) {
+  const bool several = record.frame_in_source > 0 || split_url(record.source).dataset.has_value();
+  return several ? fmt::format("{}, frame {}", record.source, record.frame_in_source) : record.source;
+}
 
 PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
   const Hdf5Session scope;

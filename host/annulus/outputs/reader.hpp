@@ -41,6 +41,11 @@ struct FrameRecord {
   std::string fault;  // why, for a bad frame
 };
 
+// How titles and messages name frames: "1 frame", "20 frames"; and the source of one, with its number in it
+// where the source can hold several.
+std::string frame_count(std::uint64_t frames);
+std::string frame_name(const FrameRecord& record);
+
 // The patterns of consecutive frames of a file.
 struct StoredPatterns {
   std::filesystem::path file;

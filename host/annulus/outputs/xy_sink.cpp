@@ -1,17 +1,20 @@
 // Patterns as text that every plotting program reads.
 
+#include <annulus/core/error.hpp>
 #include <annulus/core/text.hpp>
 #include <annulus/core/url.hpp>
-#include <annulus/outputs/check_frame.hpp>
 #include <annulus/outputs/nexus_create.hpp>
-#include <annulus/outputs/output_folder.hpp>
 #include <annulus/outputs/sink.hpp>
-#include <annulus/outputs/text_file.hpp>
+#include <annulus/outputs/sink_checks.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -73,6 +76,31 @@ std::pair<std::string, bool> stem_of(const std::string& source) {
   if (stem.size() > kLongestStem) stem = keep_tail(stem, kLongestStem);
   if (stem[0] == '.') stem[0] = '_';  // not hidden
   return {stem, url.dataset.has_value()};
+}
+
+// Returns errno, 0 for success.
+int write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t put = ::write(descriptor, content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return errno != 0 ? errno : EIO;
+    content.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return 0;
+}
+
+// Writes beside `path` and renames, so that nobody sees half of it and a failure leaves what was there.
+void write_whole_file(const std::filesystem::path& path, std::string_view content) {
+  const std::filesystem::path temporary =
+      path.parent_path() / fmt::format(".{}.part{}", path.filename().string(), getpid());
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  int fault = descriptor < 0 ? errno : write_all(descriptor, content);
+  if (descriptor >= 0 && ::close(descriptor) != 0 && fault == 0) fault = errno;
+  if (fault == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) fault = errno;
+  if (fault == 0) return;
+  if (descriptor >= 0) ::unlink(temporary.c_str());
+  throw Error(ErrorKind::kOutput, path.string(), std::string("cannot be written: ") + std::strerror(fault),
+              "make room, check the folder's permissions or choose another `output`");
 }
 
 class XySink : public Sink {

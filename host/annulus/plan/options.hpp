@@ -14,7 +14,17 @@ namespace annulus {
 enum class Splitting { kNo, kBoundingBox, kFull };
 
 // "no", "bbox", "full".
-std::string_view name_of(Splitting splitting);
+constexpr std::string_view name_of(Splitting splitting) {
+  switch (splitting) {
+    case Splitting::kNo:
+      return "no";
+    case Splitting::kBoundingBox:
+      return "bbox";
+    case Splitting::kFull:
+      break;
+  }
+  return "full";
+}
 
 struct Range {
   double low = 0;

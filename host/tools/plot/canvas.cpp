@@ -1,6 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/text.hpp>
-#include <annulus/outputs/output_folder.hpp>
+#include <annulus/outputs/sink_checks.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 #include <annulus/core/error.hpp>
-#include <annulus/outputs/frame_words.hpp>
+#include <annulus/outputs/reader.hpp>
 
 #include <fmt/format.h>
 #include <tools/plot/canvas.hpp>

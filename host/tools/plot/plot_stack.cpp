@@ -1,5 +1,5 @@
 #include <annulus/core/error.hpp>
-#include <annulus/outputs/frame_words.hpp>
+#include <annulus/outputs/reader.hpp>
 
 #include <tools/plot/colour_map.hpp>
 #include <tools/plot/plot.hpp>

@@ -1,6 +1,5 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/describe.hpp>
-#include <annulus/outputs/frame_words.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
 

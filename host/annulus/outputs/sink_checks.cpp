@@ -1,5 +1,5 @@
 #include <annulus/core/error.hpp>
-#include <annulus/outputs/check_frame.hpp>
+#include <annulus/outputs/sink_checks.hpp>
 
 #include <fmt/format.h>
 
@@ -22,6 +22,14 @@ void check_frame(const Job& job, const ReducedFrame& frame) {
   if (complete) return;
   throw Error(ErrorKind::kOutput, frame.id.source,
               fmt::format("frame {} does not have the {} bins of the plan", frame.id.in_source, bins));
+}
+
+void check_output_folder(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) return;
+  throw Error(ErrorKind::kOutput, file.string(), fmt::format("the folder {} does not exist", folder.string()),
+              "create it, or choose another place");
 }
 
 }  // namespace annulus
