@@ -3,7 +3,7 @@
 // How arguments are parsed is known to command_line.cpp alone, which takes long to compile.
 #pragma once
 
-#include <annulus/plan/options.hpp>
+#include <annulus/plan/integration_options.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -2,7 +2,7 @@
 #include <annulus/engine/inputs.hpp>
 #include <annulus/geometry/geometry_json.hpp>
 #include <annulus/geometry/poni.hpp>
-#include <annulus/outputs/describe.hpp>
+#include <annulus/outputs/output_json.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/sources/source_json.hpp>
 

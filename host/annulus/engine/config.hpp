@@ -4,7 +4,7 @@
 
 #include <annulus/backends/registry.hpp>
 #include <annulus/core/option_info.hpp>
-#include <annulus/plan/options.hpp>
+#include <annulus/plan/integration_options.hpp>
 #include <annulus/plan/recipe.hpp>
 #include <annulus/sources/frame_source.hpp>
 

@@ -8,7 +8,7 @@
 // and SWMR writing orders its writes such that every prefix is a readable file.
 #pragma once
 
-#include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/hdf5_fields.hpp>
 
 #include <cstdint>
 #include <limits>

@@ -1,5 +1,5 @@
 #include <annulus/outputs/guarded_file.hpp>
-#include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/hdf5_fields.hpp>
 #include <annulus/outputs/matrix_file.hpp>
 #include <annulus/outputs/sink_checks.hpp>
 #include <annulus/plan/csr_view.hpp>

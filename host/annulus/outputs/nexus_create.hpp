@@ -1,7 +1,7 @@
 // The parts of an output file that are written once, before the first frame.
 #pragma once
 
-#include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/hdf5_fields.hpp>
 #include <annulus/outputs/sink.hpp>
 
 #include <string>

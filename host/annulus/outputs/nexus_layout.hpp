@@ -2,7 +2,7 @@
 // (docs/output_format.md).
 #pragma once
 
-#include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/hdf5_fields.hpp>
 #include <annulus/outputs/row_dataset.hpp>
 #include <annulus/outputs/sink.hpp>
 

@@ -1,7 +1,7 @@
 // A dataset that grows by one row a frame.
 #pragma once
 
-#include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/hdf5_fields.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // What bounds the axes of a plan: the range asked for, or the extent of the detector's pixels.
 #pragma once
 
-#include <annulus/plan/options.hpp>
+#include <annulus/plan/integration_options.hpp>
 #include <annulus/plan/pixel_positions.hpp>
 
 #include <cstdint>

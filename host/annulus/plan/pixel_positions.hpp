@@ -3,7 +3,7 @@
 
 #include <annulus/core/large_vector.hpp>
 #include <annulus/geometry/geometry.hpp>
-#include <annulus/plan/options.hpp>
+#include <annulus/plan/integration_options.hpp>
 
 #include <array>
 #include <numbers>

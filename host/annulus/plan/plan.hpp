@@ -7,7 +7,7 @@
 #include <annulus/core/shared_array.hpp>
 #include <annulus/geometry/geometry.hpp>
 #include <annulus/plan/axis.hpp>
-#include <annulus/plan/options.hpp>
+#include <annulus/plan/integration_options.hpp>
 
 #include <cstdint>
 #include <optional>

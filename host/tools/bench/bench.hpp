@@ -1,9 +1,9 @@
 // How fast this program is on this machine: every part of the way alone, and all of it together.
 #pragma once
 
+#include <tools/bench/bench_options.hpp>
 #include <tools/bench/machine.hpp>
 #include <tools/bench/measure.hpp>
-#include <tools/bench/options.hpp>
 
 #include <functional>
 #include <stop_token>

@@ -2,8 +2,8 @@
 // lives as long as they do.
 #pragma once
 
+#include <tools/bench/bench_options.hpp>
 #include <tools/bench/measure.hpp>
-#include <tools/bench/options.hpp>
 #include <tools/bench/subject.hpp>
 
 #include <filesystem>

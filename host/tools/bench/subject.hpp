@@ -5,8 +5,8 @@
 #include <annulus/plan/plan.hpp>
 #include <annulus/sources/frame_source.hpp>
 
+#include <tools/bench/bench_options.hpp>
 #include <tools/bench/measure.hpp>
-#include <tools/bench/options.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <annulus/outputs/reader.hpp>
-#include <annulus/plan/options.hpp>
+#include <annulus/plan/integration_options.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,5 @@
 #include <annulus/core/error.hpp>
-#include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/hdf5_fields.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/verify_output.hpp>
 

@@ -1,5 +1,5 @@
 #include <annulus/core/error.hpp>
-#include <annulus/outputs/describe.hpp>
+#include <annulus/outputs/output_json.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
 

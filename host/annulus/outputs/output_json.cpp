@@ -1,6 +1,6 @@
 #include <annulus/core/text.hpp>
-#include <annulus/outputs/describe.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/output_json.hpp>
 #include <annulus/outputs/reader.hpp>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 #include <annulus/core/text.hpp>
-#include <annulus/outputs/hdf5.hpp>
+#include <annulus/outputs/hdf5_fields.hpp>
 
 #include <fmt/format.h>
 
