@@ -3,7 +3,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/engine/enum_names.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

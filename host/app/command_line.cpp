@@ -1,7 +1,7 @@
 #include "command_line.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <deque>

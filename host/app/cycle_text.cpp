@@ -1,6 +1,6 @@
 #include "cycle_text.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 namespace annulus::app {

@@ -1,6 +1,6 @@
 #include <annulus/backends/registry.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <memory>

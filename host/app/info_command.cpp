@@ -6,7 +6,7 @@
 #include <annulus/outputs/reader.hpp>
 #include <annulus/sources/source_json.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

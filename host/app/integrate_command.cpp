@@ -1,6 +1,6 @@
 #include <annulus/engine/run.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <malloc.h>
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/version.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <csignal>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include <annulus/engine/scan_plan.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tools/simulate/scan_writer.hpp>
 
 #include <chrono>

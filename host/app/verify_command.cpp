@@ -6,7 +6,7 @@
 #include <annulus/outputs/verify_output.hpp>
 #include <annulus/sources/file_stream.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <memory>

@@ -4,7 +4,7 @@
 #include <annulus/backends/opencl/opencl_backend.hpp>
 #endif
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <mutex>

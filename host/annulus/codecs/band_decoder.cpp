@@ -2,7 +2,7 @@
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/codecs/widen.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace annulus {
 

@@ -1,6 +1,6 @@
 #include <annulus/codecs/block_fault.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace annulus {
 

@@ -3,7 +3,7 @@
 #include <annulus/codecs/encode_blocks.hpp>
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <lz4.h>
 #include <zstd.h>
 

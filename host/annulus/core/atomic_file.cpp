@@ -2,7 +2,7 @@
 #include <annulus/core/error.hpp>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>

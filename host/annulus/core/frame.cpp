@@ -1,7 +1,7 @@
 #include <annulus/core/frame.hpp>
 #include <annulus/core/url.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

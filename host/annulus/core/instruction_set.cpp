@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/instruction_set.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/sha256.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <openssl/evp.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 #include <annulus/core/text.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/enum_names.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>

@@ -2,7 +2,7 @@
 #include <annulus/engine/file_defaults.hpp>
 #include <annulus/engine/file_geometry.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace annulus {
 namespace {

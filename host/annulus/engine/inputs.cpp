@@ -5,7 +5,7 @@
 #include <annulus/outputs/reader.hpp>
 #include <annulus/sources/image_names.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <glob.h>
 
 #include <algorithm>

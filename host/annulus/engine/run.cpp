@@ -6,7 +6,7 @@
 #include <annulus/outputs/sink.hpp>
 #include <annulus/version.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

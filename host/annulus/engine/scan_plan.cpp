@@ -7,7 +7,7 @@
 #include <annulus/plan/plan_cache.hpp>
 #include <annulus/sources/file_stream.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>

@@ -3,7 +3,7 @@
 #include <annulus/geometry/detector.hpp>
 #include <annulus/geometry/detector_catalogue.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

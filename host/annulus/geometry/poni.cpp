@@ -3,7 +3,7 @@
 #include <annulus/geometry/poni.hpp>
 #include <annulus/geometry/poni_text.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <numbers>

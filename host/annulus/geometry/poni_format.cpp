@@ -2,7 +2,7 @@
 #include <annulus/geometry/detector_catalogue.hpp>
 #include <annulus/geometry/poni.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include <annulus/core/text.hpp>
 #include <annulus/geometry/poni_text.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cmath>

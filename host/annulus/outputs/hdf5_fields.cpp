@@ -1,7 +1,7 @@
 #include <annulus/core/text.hpp>
 #include <annulus/outputs/hdf5_fields.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

@@ -4,7 +4,7 @@
 #include <annulus/outputs/sink_checks.hpp>
 #include <annulus/plan/csr_view.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cmath>

@@ -2,7 +2,7 @@
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/row_dataset.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <annulus/outputs/sink_checks.hpp>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

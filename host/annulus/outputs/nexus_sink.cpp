@@ -5,7 +5,7 @@
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink_checks.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -3,7 +3,7 @@
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/row_dataset.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include <annulus/outputs/row_dataset.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/sink_checks.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

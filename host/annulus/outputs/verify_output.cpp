@@ -4,7 +4,7 @@
 #include <annulus/plan/fixed_point.hpp>
 #include <annulus/plan/pattern.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

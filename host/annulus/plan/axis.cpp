@@ -1,7 +1,7 @@
 #include <annulus/geometry/unit.hpp>
 #include <annulus/plan/axis.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace annulus {
 

@@ -5,7 +5,7 @@
 #include <annulus/plan/splitting.hpp>
 #include <annulus/plan/validity.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <future>

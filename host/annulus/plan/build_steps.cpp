@@ -3,7 +3,7 @@
 #include <annulus/plan/build_steps.hpp>
 #include <annulus/plan/fixed_point.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

@@ -3,7 +3,7 @@
 #include <annulus/geometry/projection.hpp>
 #include <annulus/plan/build_steps.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace annulus {
 namespace {

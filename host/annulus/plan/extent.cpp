@@ -2,7 +2,7 @@
 #include <annulus/core/parallel.hpp>
 #include <annulus/plan/extent.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #include <annulus/plan/fixed_point.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

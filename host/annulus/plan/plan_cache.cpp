@@ -4,7 +4,7 @@
 #include <annulus/plan/plan_file.hpp>
 #include <annulus/plan/plan_key.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <system_error>
 #include <utility>

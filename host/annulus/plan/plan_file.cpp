@@ -4,7 +4,7 @@
 #include <annulus/plan/fixed_point.hpp>
 #include <annulus/plan/plan_file.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <xxhash.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/plan/validity.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>

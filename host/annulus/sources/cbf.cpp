@@ -5,7 +5,7 @@
 #include <annulus/sources/header_text.hpp>
 #include <annulus/sources/md5.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 #include <annulus/sources/header_checks.hpp>
 
 #include <bzlib.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <zlib.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>

@@ -2,7 +2,7 @@
 #include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/image_names.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>

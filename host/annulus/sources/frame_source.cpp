@@ -5,7 +5,7 @@
 #include <annulus/sources/frame_source.hpp>
 #include <annulus/sources/header_checks.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 #include <annulus/sources/hdf5_chunk_check.hpp>
 #include <annulus/sources/hdf5_filters.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <zlib.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include <annulus/sources/hdf5_types.hpp>
 #include <annulus/sources/header_checks.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

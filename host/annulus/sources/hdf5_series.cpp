@@ -2,7 +2,7 @@
 #include <annulus/sources/hdf5_series.hpp>
 #include <annulus/sources/header_checks.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <ranges>

@@ -3,7 +3,7 @@
 #include <annulus/sources/hdf5_tiles.hpp>
 #include <annulus/sources/header_checks.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 #include <annulus/core/buffer_pool.hpp>
 #include <annulus/sources/header_checks.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <new>

@@ -3,7 +3,7 @@
 #include <annulus/sources/input_file.hpp>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>

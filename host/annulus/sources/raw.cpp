@@ -1,7 +1,7 @@
 #include <annulus/sources/formats.hpp>
 #include <annulus/sources/header_checks.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace annulus {
 namespace {

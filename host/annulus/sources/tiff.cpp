@@ -3,7 +3,7 @@
 #include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tiffio.h>
 
 #include <algorithm>

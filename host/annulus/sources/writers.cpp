@@ -6,7 +6,7 @@
 #include <annulus/sources/writers.hpp>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

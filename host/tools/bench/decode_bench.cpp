@@ -3,7 +3,7 @@
 #include <annulus/codecs/encode_blocks.hpp>
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tools/bench/candidates.hpp>
 
 #include <algorithm>

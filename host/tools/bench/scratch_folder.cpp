@@ -1,6 +1,6 @@
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <stdlib.h>
 #include <tools/bench/scratch_folder.hpp>
 

@@ -5,7 +5,7 @@
 #include <annulus/codecs/block_decoder.hpp>
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <replay.hpp>
 #include <tools/cycles/cycle_report.hpp>
 

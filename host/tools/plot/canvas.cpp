@@ -3,7 +3,7 @@
 #include <annulus/outputs/sink_checks.hpp>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <plplot/plplot.h>
 #include <tools/plot/canvas.hpp>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/reader.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tools/plot/colour_map.hpp>
 #include <tools/plot/plot.hpp>
 #include <tools/plot/plot_map.hpp>

@@ -1,6 +1,6 @@
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tools/plot/colour_bar.hpp>
 #include <tools/plot/plot_map.hpp>
 #include <tools/plot/plot_parts.hpp>

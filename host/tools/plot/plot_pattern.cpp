@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/reader.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tools/plot/canvas.hpp>
 #include <tools/plot/plot.hpp>
 #include <tools/plot/plot_parts.hpp>

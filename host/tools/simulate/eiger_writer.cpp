@@ -2,7 +2,7 @@
 #include <annulus/hdf5/without_plugin.hpp>
 #include <annulus/sources/hdf5_filters.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tools/simulate/eiger_writer.hpp>
 #include <tools/simulate/hdf5_output.hpp>
 

@@ -1,6 +1,6 @@
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tools/simulate/hdf5_output.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include <annulus/core/parallel.hpp>
 #include <annulus/geometry/projection.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tools/simulate/poisson.hpp>
 #include <tools/simulate/portable_math.hpp>
 #include <tools/simulate/powder.hpp>

@@ -3,7 +3,7 @@
 #include <annulus/geometry/poni.hpp>
 #include <annulus/sources/writers.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tools/simulate/eiger_writer.hpp>
 #include <tools/simulate/scan_writer.hpp>
 #include <tools/simulate/stack_writer.hpp>

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tools/simulate/hdf5_output.hpp>
 #include <tools/simulate/stack_writer.hpp>
 #include <zlib.h>

@@ -4,7 +4,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <hls/config.hpp>
 #include <launch.hpp>
 

@@ -1,7 +1,7 @@
 #include <annulus/backends/fpga/pack_frames.hpp>
 #include <annulus/codecs/block_decoder.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 #include <cstring>

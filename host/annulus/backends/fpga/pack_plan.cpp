@@ -2,7 +2,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/plan/fixed_point.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

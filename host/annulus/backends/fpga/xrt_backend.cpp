@@ -4,7 +4,7 @@
 #include <annulus/backends/fpga/pack_frames.hpp>
 #include <annulus/backends/fpga/xrt_card.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 

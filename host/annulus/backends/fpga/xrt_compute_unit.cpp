@@ -2,7 +2,7 @@
 #include <annulus/backends/fpga/xrt_compute_unit.hpp>
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 #include <annulus/backends/fpga/fpga_backends.hpp>
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace annulus {
 

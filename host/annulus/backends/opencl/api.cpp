@@ -1,6 +1,6 @@
 #include <annulus/backends/opencl/api.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace annulus::opencl {
 

@@ -1,7 +1,7 @@
 #include <annulus/backends/opencl/batch.hpp>
 #include <annulus/backends/opencl/device_fault.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -3,7 +3,7 @@
 #include <annulus/backends/opencl/device_fault.hpp>
 #include <annulus/codecs/block_decoder.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

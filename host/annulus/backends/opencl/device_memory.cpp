@@ -1,6 +1,6 @@
 #include <annulus/backends/opencl/device_memory.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

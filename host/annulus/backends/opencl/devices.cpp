@@ -1,7 +1,7 @@
 #include <annulus/backends/opencl/devices.hpp>
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>

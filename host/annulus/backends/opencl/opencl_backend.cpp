@@ -8,7 +8,7 @@
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

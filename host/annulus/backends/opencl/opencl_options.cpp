@@ -1,7 +1,7 @@
 #include <annulus/backends/opencl/opencl_options.hpp>
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace annulus {
 

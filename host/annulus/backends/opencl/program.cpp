@@ -2,7 +2,7 @@
 #include <annulus/backends/opencl/program.hpp>
 #include <annulus/core/error.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

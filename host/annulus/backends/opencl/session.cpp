@@ -5,7 +5,7 @@
 #include <annulus/codecs/block_decoder.hpp>
 #include <annulus/plan/validity.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

@@ -6,7 +6,7 @@
 #include <annulus/codecs/byte_offset.hpp>
 #include <annulus/plan/validity.hpp>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>
