@@ -83,37 +83,66 @@ std::string frame_name(const FrameRecord& record) {
   return several ? fmt::format("{}, frame {}", record.source, record.frame_in_source) : record.source;
 }
 
+// The open file. Read with the lock of HDF5 held.
+class PatternFile::Content {
+ public:
+  Content(const std::filesystem::path& path, Hdf5Handle file) : path_(path), file_(std::move(file)) {}
+  ~Content() {
+    const Hdf5Session scope;
+    file_.reset();
+  }
+
+  hid_t get() const { return file_.get(); }
+
+  void read_bins(const char* field, const RowExtent& extent, std::uint64_t first, std::uint64_t count,
+                 std::span<double> values) const {
+    check(read_rows(get(), field, extent, first, count, H5T_NATIVE_DOUBLE, values.data()), field);
+  }
+
+  // One value per frame.
+  void read_column(const char* field, std::uint64_t first, std::uint64_t count, hid_t type,
+                   void* values) const {
+    check(read_rows(get(), field, {}, first, count, type, values), field);
+  }
+
+ private:
+  void check(ReadRows result, const char* field) const {
+    if (result == ReadRows::kOtherShape) {
+      refuse_to_read(path_, fmt::format("is corrupt: {} does not have the shape of the rest", field));
+    }
+    if (result == ReadRows::kFailed) {
+      throw_hdf5(ErrorKind::kInput, get(), fmt::format("cannot read {}", field));
+    }
+  }
+
+  std::filesystem::path path_;
+  Hdf5Handle file_;
+};
+
 PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
   const Hdf5Session scope;
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
     refuse_to_read(path, "does not exist or is not a file", kNameOne);
-  file_ = open_for_reading(path);
-  if (!file_) {
+  Hdf5Handle file = open_for_reading(path);
+  if (!file) {
     const std::string reason = hdf5_reason();
     const bool hdf5 = H5Fis_hdf5(path.c_str()) > 0;
     refuse_to_read(path, hdf5 ? "cannot be opened: " + reason : "is not an HDF5 file",
                    fmt::format("{}if it was created only now, try again in a moment",
                                hdf5 ? "" : std::string(kNameOne) + "; "));
   }
-  try {
-    if (!is_output(file_.get())) refuse_to_read(path, kNotOurs, kNameOne);
-    // The number of frames first: what is stored then is complete, however much is added meanwhile.
-    count_frames();
-    read_header();
-  } catch (...) {
-    file_.reset();
-    throw;
-  }
+  file_ = std::make_unique<Content>(path, std::move(file));
+  if (!is_output(file_->get())) refuse_to_read(path, kNotOurs, kNameOne);
+  // The number of frames first: what is stored then is complete, however much is added meanwhile.
+  count_frames();
+  read_header();
 }
 
-PatternFile::~PatternFile() {
-  const Hdf5Session scope;
-  file_.reset();
-}
+PatternFile::~PatternFile() = default;
 
 void PatternFile::count_frames() {
-  const Hdf5Handle status(H5Dopen2(file_.get(), layout::kStatus, H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle status(H5Dopen2(file_->get(), layout::kStatus, H5P_DEFAULT), H5Dclose);
   const Hdf5Handle space(H5Dget_space(status.get()), H5Sclose);
   if (!status || H5Sget_simple_extent_ndims(space.get()) != 1) refuse_to_read(path_, kNotOurs);
   const auto length = static_cast<std::uint64_t>(H5Sget_simple_extent_npoints(space.get()));
@@ -125,7 +154,7 @@ void PatternFile::count_frames() {
   const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
   for (frames_ = 0; frames_ < length; frames_ += block.size()) {
     block.resize(std::min<std::uint64_t>(kStatusBlock, length - frames_));
-    read_column(layout::kStatus, frames_, block.size(), H5T_NATIVE_UINT8, block.data());
+    file_->read_column(layout::kStatus, frames_, block.size(), H5T_NATIVE_UINT8, block.data());
     const auto end = std::find(block.begin(), block.end(), not_stored);
     if (end == block.end()) continue;
     frames_ += static_cast<std::uint64_t>(end - block.begin());
@@ -134,7 +163,7 @@ void PatternFile::count_frames() {
 }
 
 void PatternFile::read_header() {
-  const hid_t file = file_.get();
+  const hid_t file = file_->get();
   const auto text = [&](const std::string& path) { return read_text(file, path).value_or(""); };
   const std::string reduction = layout::kReduction;
   const std::string input = layout::kInput;
@@ -171,32 +200,11 @@ void PatternFile::check_range(std::uint64_t first, std::uint64_t count) const {
       frames_ == 0 ? "" : fmt::format("choose frames from 0 to {}", frames_ - 1));
 }
 
-void PatternFile::check_read(ReadRows result, const char* path) const {
-  if (result == ReadRows::kOtherShape) {
-    refuse_to_read(path_, fmt::format("is corrupt: {} does not have the shape of the rest", path));
-  }
-  if (result == ReadRows::kFailed) {
-    throw_hdf5(ErrorKind::kInput, file_.get(), fmt::format("cannot read {}", path));
-  }
-}
-
-void PatternFile::read_bins(const char* path, std::uint64_t first, std::uint64_t count,
-                            std::span<double> values) const {
-  const RowExtent extent = layout::extent_of(header_.axes);
-  check_read(read_rows(file_.get(), path, extent, first, count, H5T_NATIVE_DOUBLE, values.data()), path);
-}
-
-// One value a frame.
-void PatternFile::read_column(const char* path, std::uint64_t first, std::uint64_t count, hid_t type,
-                              void* values) const {
-  check_read(read_rows(file_.get(), path, {}, first, count, type, values), path);
-}
-
 void PatternFile::read_intensities(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
   const Hdf5Session scope;
   check_range(first, count);
   if (values.size() != count * bins()) refuse_to_read(path_, "rows do not fit where they shall go");
-  read_bins(layout::kIntensity, first, count, values);
+  file_->read_bins(layout::kIntensity, layout::extent_of(header_.axes), first, count, values);
 }
 
 void PatternFile::read_errors(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
@@ -204,7 +212,7 @@ void PatternFile::read_errors(std::uint64_t first, std::uint64_t count, std::spa
   check_range(first, count);
   if (values.size() != count * bins()) refuse_to_read(path_, "rows do not fit where they shall go");
   if (!header_.has_errors) refuse_to_read(path_, "has no errors", "integrate with `error_model` poisson");
-  read_bins(layout::kErrors, first, count, values);
+  file_->read_bins(layout::kErrors, layout::extent_of(header_.axes), first, count, values);
 }
 
 std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uint64_t count) const {
@@ -212,21 +220,21 @@ std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uin
   check_range(first, count);
   std::vector<FrameRecord> records(count);
   std::vector<std::uint64_t> numbers(count);
-  read_column(layout::kFrameIndex, first, count, H5T_NATIVE_UINT64, numbers.data());
+  file_->read_column(layout::kFrameIndex, first, count, H5T_NATIVE_UINT64, numbers.data());
   for (std::size_t i = 0; i < count; ++i) records[i].index = numbers[i];
-  read_column(layout::kFrameInSource, first, count, H5T_NATIVE_UINT64, numbers.data());
+  file_->read_column(layout::kFrameInSource, first, count, H5T_NATIVE_UINT64, numbers.data());
   for (std::size_t i = 0; i < count; ++i) records[i].frame_in_source = numbers[i];
   std::vector<double> factors(count, shared_factor_);
   if (has_object(file_.get(), layout::kNormalizationFactor))
     read_column(layout::kNormalizationFactor, first, count, H5T_NATIVE_DOUBLE, factors.data());
   for (std::size_t i = 0; i < count; ++i) records[i].normalization = factors[i];
   std::vector<std::uint8_t> status(count);
-  read_column(layout::kStatus, first, count, H5T_NATIVE_UINT8, status.data());
+  file_->read_column(layout::kStatus, first, count, H5T_NATIVE_UINT8, status.data());
   for (std::size_t i = 0; i < count; ++i)
     records[i].bad = status[i] != static_cast<std::uint8_t>(layout::Status::kGood);
 
   const auto read_texts = [&](const char* path, std::string FrameRecord::*field) {
-    const Hdf5Handle dataset(H5Dopen2(file_.get(), path, H5P_DEFAULT), H5Dclose);
+    const Hdf5Handle dataset(H5Dopen2(file_->get(), path, H5P_DEFAULT), H5Dclose);
     const Hdf5Handle stored(H5Dget_type(dataset.get()), H5Tclose);
     const std::size_t length = H5Tget_size(stored.get());
     if (H5Tget_class(stored.get()) != H5T_STRING || H5Tis_variable_str(stored.get()) != 0 || length == 0 ||
@@ -234,7 +242,7 @@ std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uin
       refuse_to_read(path_, fmt::format("is corrupt: {} is not text of fixed length", path));
     }
     std::vector<char> buffer(count * length);
-    read_column(path, first, count, stored.get(), buffer.data());
+    file_->read_column(path, first, count, stored.get(), buffer.data());
     for (std::size_t i = 0; i < count; ++i) {
       const char* text = buffer.data() + i * length;
       records[i].*field = std::string(text, strnlen(text, length));

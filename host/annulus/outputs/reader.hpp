@@ -1,12 +1,12 @@
 // Reading output files back, also while they grow.
 #pragma once
 
-#include <annulus/outputs/row_dataset.hpp>
 #include <annulus/plan/axis.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -88,13 +88,11 @@ class PatternFile {
   void read_header();
   void count_frames();
   void check_range(std::uint64_t first, std::uint64_t count) const;
-  void read_bins(const char* path, std::uint64_t first, std::uint64_t count, std::span<double> values) const;
-  void read_column(const char* path, std::uint64_t first, std::uint64_t count, hid_t type,
-                   void* values) const;
-  void check_read(ReadRows result, const char* path) const;
+
+  class Content;  // what HDF5 knows of the file
 
   std::filesystem::path path_;
-  Hdf5Handle file_;
+  std::unique_ptr<Content> file_;
   OutputHeader header_;
   std::uint64_t frames_ = 0;
   double shared_factor_ = 1;  // of all frames, in files of version 0.1
