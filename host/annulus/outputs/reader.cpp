@@ -225,8 +225,8 @@ std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uin
   file_->read_column(layout::kFrameInSource, first, count, H5T_NATIVE_UINT64, numbers.data());
   for (std::size_t i = 0; i < count; ++i) records[i].frame_in_source = numbers[i];
   std::vector<double> factors(count, shared_factor_);
-  if (has_object(file_.get(), layout::kNormalizationFactor))
-    read_column(layout::kNormalizationFactor, first, count, H5T_NATIVE_DOUBLE, factors.data());
+  if (has_object(file_->get(), layout::kNormalizationFactor))
+    file_->read_column(layout::kNormalizationFactor, first, count, H5T_NATIVE_DOUBLE, factors.data());
   for (std::size_t i = 0; i < count; ++i) records[i].normalization = factors[i];
   std::vector<std::uint8_t> status(count);
   file_->read_column(layout::kStatus, first, count, H5T_NATIVE_UINT8, status.data());
