@@ -1,5 +1,6 @@
 // The file is read while it grows.
 
+#include <annulus/core/error.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
 
