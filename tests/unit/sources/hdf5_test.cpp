@@ -91,11 +91,14 @@ TEST_F(Hdf5Test, JoinsTheNumberedDatasetsOfAMasterFile) {
   const auto& name = close();
   const auto source = open_source(name);
   EXPECT_EQ(source->info().frames, 5u);
-  EXPECT_THAT(pixels_of<std::int32_t>(source->read(1)), ElementsAre(2, 3));
-  const Frame frame = source->read(4);
-  EXPECT_THAT(pixels_of<std::int32_t>(frame), ElementsAre(104, 105));
-  EXPECT_EQ(frame.id.source, name + "::/entry/data/data_000002");
-  EXPECT_EQ(frame.id.in_source, 2u);
+  const Frame own = source->read(1);
+  EXPECT_THAT(pixels_of<std::int32_t>(own), ElementsAre(2, 3));
+  EXPECT_EQ(own.id.source, name + "::/entry/data/data_000001");
+  EXPECT_EQ(own.id.in_source, 1u);
+  const Frame linked = source->read(4);
+  EXPECT_THAT(pixels_of<std::int32_t>(linked), ElementsAre(104, 105));
+  EXPECT_EQ(linked.id.source, path("a.h5") + "::/frames");  // the file that holds it
+  EXPECT_EQ(linked.id.in_source, 2u);
 }
 
 TEST_F(Hdf5Test, TakesTheOnlyImageOrListsWhatThereIs) {
