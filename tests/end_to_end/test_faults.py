@@ -1,5 +1,6 @@
 """What a user does on a bad day: every fault has one clear message, its exit code, and leaves finished frames."""
 
+import json
 import os
 import re
 import resource
@@ -82,6 +83,17 @@ def test_keep_going_records_the_bad_frame_and_its_reason(annulus, scan, tmp_path
         assert not file["entry/frames/fault"][12].decode().strip("\0 ")
     verified = annulus("verify", tmp_path / "out.nxs")
     assert verified.returncode == 0 and "24 frames verified, 0 bad; 1 recorded as bad when reduced" in verified.stdout
+
+
+def test_a_stored_fault_names_no_option_and_a_printed_one_names_the_flag(annulus, scan, tmp_path):
+    """What is stored is data: the same whether the command line ran the scan or another program."""
+    damage(scan, tmp_path / "scan", 13, break_payload)
+    done = run(annulus, scan, tmp_path / "out.nxs", "--keep-going", "--json", inputs=[tmp_path / "scan"])
+    with h5py.File(tmp_path / "out.nxs") as file:
+        stored = file["entry/frames/fault"][13].decode().strip("\0 ")
+    assert stored and "keep" not in stored and "`" not in stored
+    for printed in (done.stderr, json.loads(done.stdout)["first_fault"]):
+        assert stored in printed and "--keep-going" in printed and "`" not in printed
 
 
 def test_unreadable_file_in_the_middle(annulus, scan, tmp_path):
