@@ -1,4 +1,5 @@
 #include <annulus/core/buffer_pool.hpp>
+#include <annulus/core/clock.hpp>
 #include <annulus/engine/reduce.hpp>
 #include <annulus/plan/pattern.hpp>
 
@@ -15,12 +16,6 @@
 
 namespace annulus {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // A frame between submission and writing: where it came from, and its fault if it never reached the backend.
 struct Ticket {

@@ -1,4 +1,5 @@
 #include <annulus/backends/registry.hpp>
+#include <annulus/core/clock.hpp>
 #include <annulus/core/url.hpp>
 #include <annulus/engine/run.hpp>
 #include <annulus/engine/scan_plan.hpp>
@@ -16,12 +17,6 @@ namespace annulus {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // Named after the first input, in the working directory.
 fs::path default_output(const IntegrateConfig& config, const std::string& input,
                         std::uint64_t expected_frames) {

@@ -1,3 +1,4 @@
+#include <annulus/core/clock.hpp>
 #include <annulus/sources/file_stream.hpp>
 
 #include <algorithm>
@@ -8,13 +9,7 @@
 namespace annulus {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::chrono::milliseconds kLookAgain(50);
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // As open_source, but a file that is followed is waited for until it can be opened, as long as for a new
 // frame of it.

@@ -1,3 +1,4 @@
+#include <annulus/core/clock.hpp>
 #include <annulus/sources/folder_watch.hpp>
 #include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/image_names.hpp>
@@ -19,14 +20,8 @@ namespace annulus {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
 constexpr int kWaitMilliseconds = 50;  // until a stop is noticed
 constexpr double kListingShare = 10;   // a listing takes this part of the time at most
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 Clock::duration as_duration(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));

@@ -8,6 +8,7 @@
 // them.
 #pragma once
 
+#include <annulus/core/clock.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/sources/frame_source.hpp>
 
@@ -50,8 +51,6 @@ class FolderWatch {
   std::optional<Arrival> next(const std::stop_token& stop);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   // What changes with a file. The inode, because a file may be replaced by another of the same size.
   struct Stamp {
     std::uint64_t inode = 0;

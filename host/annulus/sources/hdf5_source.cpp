@@ -1,4 +1,5 @@
 #include <annulus/codecs/decode_frame.hpp>
+#include <annulus/core/clock.hpp>
 #include <annulus/sources/formats.hpp>
 #include <annulus/sources/hdf5_instrument.hpp>
 #include <annulus/sources/hdf5_series.hpp>
@@ -15,12 +16,6 @@
 
 namespace annulus {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class Hdf5Source : public FrameSource {
  public:

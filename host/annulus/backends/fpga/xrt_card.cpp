@@ -1,5 +1,6 @@
 #include <annulus/backends/fpga/xrt_card.hpp>
 #include <annulus/backends/fpga/xrt_headers.hpp>
+#include <annulus/core/clock.hpp>
 #include <annulus/core/error.hpp>
 
 #include <fmt/core.h>
@@ -19,7 +20,6 @@ namespace {
 // XRT's emulation opens whatever index it is asked for, though there is one card.
 bool is_emulation() { return std::getenv("XCL_EMULATION_MODE") != nullptr; }
 
-using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kSettlingTime{100};
 
 bool is_index(const std::string& device) {

@@ -1,5 +1,6 @@
 #include <annulus/backends/opencl/batch.hpp>
 #include <annulus/backends/opencl/device_fault.hpp>
+#include <annulus/core/clock.hpp>
 
 #include <fmt/core.h>
 
@@ -8,14 +9,6 @@
 #include <cstring>
 
 namespace annulus::opencl {
-namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-}  // namespace
-
 bool decodes_on_device(Codec codec) { return codec != Codec::kBitshuffleZstd; }
 
 Batch::Batch(std::shared_ptr<const Session> session)
