@@ -7,12 +7,6 @@ namespace annulus {
 
 std::string_view name_of(AxisKind kind) { return kind == AxisKind::kRadial ? "radial" : "azimuthal"; }
 
-std::size_t bin_count(const std::vector<Axis>& axes) {
-  std::size_t count = axes.empty() ? 0 : 1;
-  for (const Axis& axis : axes) count *= axis.bins();
-  return count;
-}
-
 std::string label_of(const Axis& axis) {
   if (axis.kind == AxisKind::kAzimuth) return "Azimuth χ (°)";
   for (const Unit unit : {Unit::kRadiusM, Unit::kRadiusMm, Unit::kTwoThetaDeg, Unit::kTwoThetaRad,

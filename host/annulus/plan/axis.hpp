@@ -30,7 +30,11 @@ struct Axis {
 };
 
 // Of all axes together; the first axis varies fastest. 0 without any axis.
-std::size_t bin_count(const std::vector<Axis>& axes);
+inline std::size_t bin_count(const std::vector<Axis>& axes) {
+  std::size_t count = axes.empty() ? 0 : 1;
+  for (const Axis& axis : axes) count *= axis.bins();
+  return count;
+}
 
 // For plots: "2θ (°)".
 std::string label_of(const Axis& axis);
