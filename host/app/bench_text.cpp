@@ -82,7 +82,7 @@ std::string row(const Figure& figure) {
                      cell(rates.nanoseconds_per_pixel, 3), cell(rates.gigabytes_per_second, 2));
 }
 
-Json to_json(const Machine& machine) {
+Json machine_json(const Machine& machine) {
   return {{"processor", machine.processor},
           {"cores", machine.cores},
           {"instruction_sets", names_of(machine.instruction_sets)},
@@ -90,7 +90,7 @@ Json to_json(const Machine& machine) {
           {"load_before", machine.load}};
 }
 
-Json to_json(const Figure& figure) {
+Json figure_json(const Figure& figure) {
   const Statistics statistics = statistics_of(figure.seconds);
   const WorkRates rates = rates_of(figure.work, statistics.median);
   Json json;
@@ -131,7 +131,7 @@ Json to_json(const BenchReport& report) {
   const IntegrationOptions& integration = report.options.config.integration;
   Json json;
   json["version"] = kVersion;
-  json["machine"] = to_json(report.machine);
+  json["machine"] = machine_json(report.machine);
   json["subject"] = {{"name", report.subject},
                      {"simulated", report.simulated},
                      {"shape", {report.shape.rows, report.shape.cols}},
@@ -147,7 +147,7 @@ Json to_json(const BenchReport& report) {
                    {"threads", std::ranges::max(report.options.threads)},
                    {"batch", report.usual_batch}};
   json["figures"] = Json::array();
-  for (const Figure& figure : report.figures) json["figures"].push_back(to_json(figure));
+  for (const Figure& figure : report.figures) json["figures"].push_back(figure_json(figure));
   return json;
 }
 

@@ -195,7 +195,7 @@ TEST(GuardedMappingDeathTest, NoHandlerIsInstalledWhereMappingIsForbidden) {
         const bool later = map_guarded(file.descriptor(), 0, kSize).has_value() && has_handler();
         std::_Exit(!mapped && !installed && later ? 0 : 1);
       },
-      testing::ExitedWithCode(0), "");
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST(GuardedMappingDeathTest, FaultsOfOthersReachTheHandlerThatWasThereBefore) {
@@ -205,13 +205,13 @@ TEST(GuardedMappingDeathTest, FaultsOfOthersReachTheHandlerThatWasThereBefore) {
         install(plain_handler, nullptr);
         std::_Exit(faults_that_reach_the_wrong_one());
       },
-      testing::ExitedWithCode(0), "");
+      ::testing::ExitedWithCode(0), "");
   EXPECT_EXIT(
       {
         install(nullptr, handler_with_info);
         std::_Exit(faults_that_reach_the_wrong_one());
       },
-      testing::ExitedWithCode(0), "");
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST(GuardedMappingDeathTest, ASignalThatIsSentDoesWhatItDidBefore) {
@@ -227,7 +227,7 @@ TEST(GuardedMappingDeathTest, ASignalThatIsSentDoesWhatItDidBefore) {
         ::kill(::getpid(), SIGBUS);
         std::_Exit(0);
       },
-      testing::KilledBySignal(SIGBUS), "");
+      ::testing::KilledBySignal(SIGBUS), "");
   EXPECT_EXIT(
       {
         install(SIG_IGN, nullptr);
@@ -237,7 +237,7 @@ TEST(GuardedMappingDeathTest, ASignalThatIsSentDoesWhatItDidBefore) {
         file.cut_to(0);
         std::_Exit(can_be_read(ours->data() + 50'000) && !ours->intact() ? 0 : 1);
       },
-      testing::ExitedWithCode(0), "");
+      ::testing::ExitedWithCode(0), "");
   EXPECT_EXIT(
       {
         install([](int) { note_call(); }, nullptr);
@@ -245,7 +245,7 @@ TEST(GuardedMappingDeathTest, ASignalThatIsSentDoesWhatItDidBefore) {
         ::kill(::getpid(), SIGBUS);
         std::_Exit(calls == 1 && calls_without_its_mask == 0 ? 0 : 1);
       },
-      testing::ExitedWithCode(0), "");
+      ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
