@@ -317,8 +317,12 @@ std::optional<FileStream::OpenedFile> FileStream::open(std::size_t file, const s
 
 FileStream::ReadItem FileStream::read(const Task& task) const {
   const auto bad = [&](const Error& error) {
-    const FrameId here{0, task.url, task.frame_in_file, task.source->info().frames > 1};
-    BadFrame frame{task.source->locate(task.frame_in_file).value_or(here), error};
+    BadFrame frame{{0, task.url, task.frame_in_file, task.source->info().frames > 1}, error};
+    try {
+      frame.id = task.source->locate(task.frame_in_file).value_or(frame.id);
+    } catch (const std::exception&) {
+      // The file changed meanwhile: its own name has to do.
+    }
     frame.id.index = task.index;
     return ReadItem{std::move(frame), 0};
   };

@@ -58,10 +58,24 @@ std::optional<FolderWatch::Arrival> FolderWatch::next(const std::stop_token& sto
     take_events();
     if (Clock::now() >= next_listing_) list();
     if (auto arrival = take_first()) return arrival;
-    if (nothing_came()) return std::nullopt;
-    wait();
+    if (!nothing_came()) {
+      wait();
+      continue;
+    }
+    // Nobody may have told us of files that came since the last listing, which may be long ago.
+    list();
+    if (waiting_.empty()) return refusal();
   }
   return std::nullopt;
+}
+
+// Why nothing came, if the folder has files of another kind instead.
+std::optional<FolderWatch::Arrival> FolderWatch::refusal() const {
+  if (hdf5_name_.empty() || !handed_out_.empty()) return std::nullopt;
+  return Arrival{path_of(hdf5_name_), nullptr,
+                 Error(ErrorKind::kUsage, path_of(hdf5_name_),
+                       "of a folder that is followed only CBF, EDF, TIFF and NPY files count",
+                       "name the HDF5 file itself with `follow`")};
 }
 
 bool FolderWatch::nothing_came() const {
@@ -175,11 +189,7 @@ std::optional<FolderWatch::Arrival> FolderWatch::take_first() {
     last_news_ = Clock::now();
     return arrival;
   }
-  if (hdf5_name_.empty() || !handed_out_.empty()) return std::nullopt;
-  return Arrival{path_of(hdf5_name_), nullptr,
-                 Error(ErrorKind::kUsage, path_of(hdf5_name_),
-                       "of a folder that is followed only CBF, EDF, TIFF and NPY files count",
-                       "name the HDF5 file itself with `follow`")};
+  return std::nullopt;
 }
 
 bool FolderWatch::is_complete(const std::string& path, File& file) {
@@ -201,6 +211,8 @@ void FolderWatch::try_to_open(const std::string& path, File& file) {
     file.fault.reset();
   } catch (const Error& error) {
     file.fault = error;
+  } catch (const std::exception& error) {
+    file.fault = input_error(path, error.what());
   }
 }
 

@@ -82,6 +82,7 @@ class FolderWatch {
   bool is_complete(const std::string& path, File& file);
   void try_to_open(const std::string& path, File& file);
   bool nothing_came() const;
+  std::optional<Arrival> refusal() const;
   void wait() const;
 
   const std::string folder_;

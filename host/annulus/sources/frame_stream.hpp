@@ -21,7 +21,7 @@ namespace annulus {
 struct ScanInfo {
   std::string name;                         // what messages call it: the first file
   SourceInfo frames = {};                   // shape, type, and what else the first file says
-  std::vector<std::string> columns = {};    // names of the values in Frame::point
+  std::vector<std::string> columns = {};    // names of the values in Frame::point; no sink stores them yet
   std::optional<std::uint64_t> count = {};  // frames of the scan, where that is known
 };
 

@@ -261,7 +261,8 @@ Hdf5Series::Rest Hdf5Series::give_up(std::optional<std::uint64_t> promised) {
 void Hdf5Series::examine_to_the_end(Part& part) {
   examine(part);
   if (part.fault) return;
-  part.frames = std::clamp(open(part.path)->written_end(), part.frames, part.extent);
+  // A file that became shorter keeps its frames here: reading them says what is wrong.
+  part.frames = std::max(part.frames, std::min(open(part.path)->written_end(), part.extent));
 }
 
 }  // namespace annulus

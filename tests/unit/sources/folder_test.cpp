@@ -231,9 +231,35 @@ TEST_P(FolderTest, WhoHoldsFramesBackIsToldThatNoneComes) {
 }
 
 TEST_P(FolderTest, Hdf5FilesHaveToBeNamed) {
-  FileStream stream = follow(kForEver);
+  FileStream stream = follow(0.3);
   folder_.write("scan_master.h5", "x");
   EXPECT_THAT(message_of(ErrorKind::kUsage, [&] { stream.info({}); }), HasSubstr("scan_master.h5"));
+}
+
+TEST_P(FolderTest, AnHdf5FileIsNoReasonNotToWaitForImages) {
+  folder_.write("result.h5", "x");
+  FileStream stream = follow(kForEver);
+  const std::jthread writing([&] {
+    pause(100);
+    folder_.write("img_1.cbf", file_of(".cbf", 1));
+  });
+  expect_frame(next_item(stream), 0, "img_1.cbf", 1);
+}
+
+// A listing that takes long is not repeated often, and nobody else tells of files on a network.
+TEST(Folder, AFolderIsListedOnceMoreBeforeItIsGivenUp) {
+  const ScratchFolder folder;
+  FolderSettings settings;
+  settings.use_inotify = false;
+  settings.poll_seconds = kForEver;
+  settings.settle_seconds = 0.1;
+  settings.timeout = 0.4;
+  FileStream stream(std::make_unique<FolderWatch>(folder.path().string(), std::move(settings)), {});
+  const std::jthread writing([&] {
+    pause(100);
+    folder.write("img_1.cbf", file_of(".cbf", 1));
+  });
+  EXPECT_EQ(stream.info({}).frames.shape, kShape);
 }
 
 // With images behind each other in one file, every image could be the last: only its writer knows.
