@@ -12,6 +12,7 @@
 namespace annulus {
 namespace {
 
+constexpr std::string_view kGenericDetector = "Detector";  // in PONI files
 constexpr double kPixelTolerance = 0.01;
 constexpr double kLevel = 0.01;  // degrees that a motor may show at rest
 
@@ -27,21 +28,18 @@ std::string letters_and_digits(std::string_view text) {
 // By its shape and pixels; the description tells apart detectors that share them.
 Detector find_by_shape(const DetectorPlace& place, Shape shape) {
   const std::string description = letters_and_digits(place.detector);
-  const auto same = [](double a, double b) { return std::abs(a - b) <= kPixelTolerance * b; };
   const Detector* found = nullptr;
-  for (const Detector& detector : detector_catalogue()) {
-    if (!detector.name.starts_with("Eiger") || detector.shape != shape ||
-        !same(*place.pixel_y, detector.pixel1) || !same(*place.pixel_x, detector.pixel2)) {
-      continue;
-    }
-    if (found == nullptr || description.find(letters_and_digits(detector.name)) != std::string::npos)
-      found = &detector;
+  const std::vector<const Detector*> alike = detectors_like(shape, *place.pixel_y, *place.pixel_x);
+  for (const Detector* const detector : alike) {
+    if (!detector->name.starts_with("Eiger")) continue;
+    if (found == nullptr || description.find(letters_and_digits(detector->name)) != std::string::npos)
+      found = detector;
   }
   Detector detector;
   if (found != nullptr) detector = *found;
   if (found == nullptr) {
     // Unknown to us, or read out in part: its pixels are where the file says.
-    detector.name = "Detector";
+    detector.name = kGenericDetector;
     detector.shape = shape;
     detector.dectris = true;
   }
@@ -51,6 +49,28 @@ Detector find_by_shape(const DetectorPlace& place, Shape shape) {
 }
 
 }  // namespace
+
+std::vector<const Detector*> detectors_like(Shape shape, double pixel1, double pixel2) {
+  const auto same = [](double a, double b) { return std::abs(a - b) <= kPixelTolerance * b; };
+  std::vector<const Detector*> alike;
+  for (const Detector& detector : detector_catalogue()) {
+    if (detector.shape == shape && same(pixel1, detector.pixel1) && same(pixel2, detector.pixel2))
+      alike.push_back(&detector);
+  }
+  return alike;
+}
+
+std::string adopt_marks(Geometry& geometry, const SourceInfo& frames) {
+  Detector& detector = geometry.detector;
+  if (detector.name != kGenericDetector || detector.dectris || is_float(frames.type)) return {};
+  const auto alike = detectors_like(frames.shape, detector.pixel1, detector.pixel2);
+  const auto marks = [](const Detector* each) { return each->dectris; };
+  if (alike.empty() || !std::ranges::all_of(alike, marks)) return {};
+  detector.dectris = true;
+  std::vector<std::string_view> names;
+  for (const Detector* const each : alike) names.emplace_back(each->name);
+  return fmt::format("{}", fmt::join(names, " or "));
+}
 
 Geometry geometry_of_file(const SourceInfo& info, const std::string& url) {
   const DetectorPlace place = info.place.value_or(DetectorPlace{});

@@ -5,11 +5,13 @@
 #include <annulus/engine/scan_plan.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/plan/plan_cache.hpp>
+#include <annulus/plan/validity.hpp>
 #include <annulus/sources/file_stream.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -68,6 +70,21 @@ Geometry find_geometry(const Given& given, const ScanInfo& first, ScanPlan& scan
   return geometry;
 }
 
+// For a PONI file that does not say which detector it is. What the user says of invalid pixels wins.
+void find_marks(const IntegrationOptions& options, const ScanInfo& first, Geometry& geometry,
+                ScanPlan& scan) {
+  if (options.dummy) return;
+  const std::string names = adopt_marks(geometry, first.frames);
+  if (names.empty()) return;
+  const auto dummy = effective_dummy(options, geometry.detector, first.frames.type).value();
+  scan.from_file.emplace_back(
+      "dummy",
+      fmt::format("{}: {:.0f} to {:.0f}, the marks of {}, whose shape and pixels these are; to mask its "
+                  "gaps too, name it in the PONI file",
+                  first.name, std::ceil(dummy.value - dummy.delta), std::floor(dummy.value + dummy.delta),
+                  names));
+}
+
 // Excludes what the frames' file excludes, too.
 void add_file_mask(FrameStream& stream, const ScanInfo& first, PixelMaps& maps, ScanPlan& scan,
                    FileDefaults& defaults) {
@@ -105,9 +122,10 @@ void add_plan(const IntegrateConfig& config, Given given, FrameStream& stream, c
   const ScanInfo& first = stream.info(stop);
   defaults.url = first.name;
   if (std::string note = note_of_missing(first, config); !note.empty()) scan.notes.push_back(std::move(note));
-  const Geometry geometry = find_geometry(given, first, scan, defaults);
   IntegrationOptions options = config.integration;
   options.solid_angle = !config.no_solid_angle;
+  Geometry geometry = find_geometry(given, first, scan, defaults);
+  find_marks(options, first, geometry, scan);
   if (!config.no_file_mask) add_file_mask(stream, first, given.maps, scan, defaults);
   const FrameProperties frames = properties_of(first);
   if (config.plan_cache.empty()) {

@@ -22,7 +22,8 @@ struct ScanPlan {
   bool plan_loaded = false;        // from the folder of plans, not built
   std::vector<std::string> notes;  // for the user: about that folder, and frames that are missing
 
-  // What the frames' own file decided: "geometry", "wavelength" and "mask", with a text for the user.
+  // What the frames' own file decided: "geometry", "wavelength", "dummy" and "mask", with a text for the
+  // user.
   std::vector<std::pair<std::string, std::string>> from_file;
 };
 

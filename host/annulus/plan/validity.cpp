@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -46,7 +47,6 @@ std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const De
     throw Error(ErrorKind::kUsage, "`delta_dummy`", "there is no dummy value that it could widen",
                 "give `dummy` too");
   }
-  std::optional<Dummy> dummy;
   if (options.dummy) {
     if (!std::isfinite(*options.dummy)) {
       if (is_float(type)) return std::nullopt;  // NaN and infinities are invalid anyway
@@ -54,14 +54,24 @@ std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const De
                   fmt::format("{} is no value of {} pixels", *options.dummy, name_of(type)),
                   "give a finite number");
     }
-    dummy = Dummy{*options.dummy, options.delta_dummy.value_or(0)};
-  } else if (detector.dectris) {
-    // Gaps are -1, dead pixels -2, noisy ones -3; unsigned frames wrap around to the top values.
-    dummy = Dummy{-2.0, options.delta_dummy.value_or(1.5)};
+    return Dummy{*options.dummy, options.delta_dummy.value_or(0)};
   }
+  if (!detector.dectris) return std::nullopt;
+  // Gaps are -1, dead pixels -2, noisy ones -3; detectors that write unsigned frames wrap these around to the
+  // top values.
   const TypeLimits limits = limits_of(type);
-  if (dummy && dummy->value < 0 && limits.is_unsigned) dummy->value += limits.highest + 1.0;
-  return dummy;
+  return Dummy{limits.is_unsigned ? limits.highest - 1.0 : -2.0, options.delta_dummy.value_or(1.5)};
+}
+
+std::optional<double> largest_value(std::optional<std::int64_t> saturation, PixelType type) {
+  std::optional<double> largest;
+  if (saturation) largest = static_cast<double>(*saturation);
+  if (is_float(type)) return largest;
+  const TypeLimits limits = limits_of(type);
+  // A double cannot tell the topmost 64-bit values apart: the nearest that it can tell is the limit.
+  const double top =
+      limits.is_unsigned ? std::min(limits.highest - 1, std::nextafter(limits.highest, 0.0)) : limits.highest;
+  return std::min(largest.value_or(top), top);
 }
 
 Validity make_validity(const IntegrationOptions& options, const Detector& detector,
@@ -73,15 +83,13 @@ Validity make_validity(const IntegrationOptions& options, const Detector& detect
   Validity validity;
   const auto dummy = effective_dummy(options, detector, frames.type);
   const auto saturation = saturation_of(options, frames.max_count);
-  if (is_float(frames.type)) {
+  if (needs_quantising(frames.type)) {
     validity.max_count = kMaxQuantised;
+    if (saturation && !is_float(frames.type)) validity.max_count = std::min(validity.max_count, *saturation);
     return validity;
   }
   const TypeLimits limits = limits_of(frames.type);
-  validity.max_count =
-      needs_quantising(frames.type) ? kMaxQuantised : static_cast<std::int64_t>(limits.highest);
-  if (saturation) validity.max_count = std::min(validity.max_count, *saturation);
-  if (needs_quantising(frames.type)) return validity;
+  validity.max_count = static_cast<std::int64_t>(*largest_value(saturation, frames.type));
   if (dummy) {
     const double low = std::ceil(std::max(dummy->value - dummy->delta, limits.lowest));
     const double high = std::floor(std::min(dummy->value + dummy->delta, limits.highest));

@@ -17,7 +17,12 @@ bool needs_quantising(PixelType type);
 std::optional<std::int64_t> saturation_of(const IntegrationOptions& options,
                                           std::optional<std::int64_t> of_the_file);
 
-// The value and half-width of the dummy interval for frames of `type`; none if every value counts.
+// Values above (and below minus it) are invalid in frames of `type`; none: no limit is known. The top value
+// of an unsigned type is never a count: detectors write it where they have none, and saturate there.
+std::optional<double> largest_value(std::optional<std::int64_t> saturation, PixelType type);
+
+// The value and half-width of the dummy interval for frames of `type`; none if every value counts. What the
+// user gives is compared by value, whatever the type; the detector's habit is at the top of unsigned types.
 struct Dummy {
   double value = 0;
   double delta = 0;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <limits>
+#include <string>
 
 namespace annulus::testing {
 namespace {
@@ -71,6 +72,54 @@ TEST(FileGeometry, AnUnknownShapeIsADetectorWithItsMarks) {
   EXPECT_EQ(detector.name, "Detector");
   EXPECT_EQ(detector.shape, (Shape{100, 200}));
   EXPECT_TRUE(detector.dectris);
+}
+
+Geometry generic(double pixel1, double pixel2) {
+  return parse_poni("PixelSize1: " + std::to_string(pixel1) + "\nPixelSize2: " + std::to_string(pixel2) +
+                        "\nDistance: 0.1\nPoni1: 0.1\nPoni2: 0.1\nRot1: 0\nRot2: 0\nRot3: 0\n",
+                    "old.poni");
+}
+
+TEST(FileGeometry, AGenericDetectorMarksAsAllThatItCanBe) {
+  SourceInfo frames;
+  frames.type = PixelType::kI32;
+  frames.shape = {1043, 981};
+  Geometry geometry = generic(172e-6, 172e-6);
+  EXPECT_EQ(adopt_marks(geometry, frames), "Pilatus1M or PilatusCdTe1M");
+  EXPECT_TRUE(geometry.detector.dectris);
+  EXPECT_EQ(geometry.detector.name, "Detector");
+  EXPECT_EQ(geometry.detector.grid, ModuleGrid{}) << "the two have different gaps";
+  EXPECT_EQ(adopt_marks(geometry, frames), "") << "once is enough";
+}
+
+TEST(FileGeometry, AGenericDetectorOfAnotherKindMarksNothing) {
+  SourceInfo frames;
+  frames.type = PixelType::kI32;
+  const auto marks = [&](Shape shape, double pixel1, double pixel2) {
+    frames.shape = shape;
+    Geometry geometry = generic(pixel1, pixel2);
+    const bool named = !adopt_marks(geometry, frames).empty();
+    EXPECT_EQ(named, geometry.detector.dectris);
+    return named;
+  };
+  EXPECT_TRUE(marks({2167, 2070}, 75e-6, 75e-6));
+  EXPECT_TRUE(marks({195, 487}, 173e-6, 171e-6)) << "refined";
+  EXPECT_FALSE(marks({2167, 2070}, 75e-6, 172e-6)) << "no detector has such pixels";
+  EXPECT_FALSE(marks({2168, 2070}, 75e-6, 75e-6)) << "no detector has this shape";
+  EXPECT_FALSE(marks({1064, 1030}, 75e-6, 75e-6)) << "Jungfrau1M measures negative values";
+  EXPECT_FALSE(marks({256, 256}, 55e-6, 55e-6)) << "Maxipix and Lambda have no marks";
+  frames.type = PixelType::kF32;
+  EXPECT_FALSE(marks({2167, 2070}, 75e-6, 75e-6)) << "floats were processed";
+}
+
+TEST(FileGeometry, ANamedDetectorKeepsItsOwnHabit) {
+  SourceInfo frames;
+  frames.shape = {1043, 981};
+  Geometry geometry = generic(172e-6, 172e-6);
+  geometry.detector = find_detector("Jungfrau1M");
+  geometry.detector.pixel1 = geometry.detector.pixel2 = 172e-6;
+  EXPECT_EQ(adopt_marks(geometry, frames), "");
+  EXPECT_FALSE(geometry.detector.dectris);
 }
 
 TEST(FileGeometry, ATurnedDetectorNeedsAPoniFile) {

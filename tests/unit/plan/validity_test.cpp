@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace annulus {
 namespace {
 
@@ -47,12 +49,57 @@ TEST(Validity, UsersDummyReplacesTheDetectors) {
   EXPECT_TRUE(validity.accepts(-2));
 }
 
+TEST(Validity, UsersDummyIsComparedByValueWhateverTheType) {
+  IntegrationOptions options;
+  options.dummy = -2;
+  options.delta_dummy = 3;
+  for (const PixelType type :
+       {PixelType::kI8, PixelType::kU8, PixelType::kI16, PixelType::kU16, PixelType::kI32, PixelType::kU32}) {
+    const Validity validity = validity_of(type, true, options);
+    EXPECT_FALSE(validity.accepts(0)) << name_of(type);
+    EXPECT_FALSE(validity.accepts(1)) << name_of(type);
+    EXPECT_TRUE(validity.accepts(2)) << name_of(type);
+  }
+  const Validity u16 = validity_of(PixelType::kU16, true, options);
+  EXPECT_TRUE(u16.accepts(65534)) << "-2 is not that value";
+  EXPECT_FALSE(u16.accepts(65535)) << "which is never a count";
+  options.delta_dummy = 1.5;
+  EXPECT_TRUE(validity_of(PixelType::kU32, true, options).accepts(0)) << "nothing unsigned is near -2";
+}
+
+TEST(Validity, TheTopValueOfAnUnsignedTypeIsNeverACount) {
+  for (const bool dectris : {false, true}) {
+    EXPECT_FALSE(validity_of(PixelType::kU8, dectris).accepts(255));
+    EXPECT_FALSE(validity_of(PixelType::kU16, dectris).accepts(65535));
+    EXPECT_FALSE(validity_of(PixelType::kU32, dectris).accepts(4294967295));
+  }
+  EXPECT_TRUE(validity_of(PixelType::kU8, false).accepts(254));
+  EXPECT_TRUE(validity_of(PixelType::kU16, false).accepts(65534));
+  EXPECT_TRUE(validity_of(PixelType::kU32, false).accepts(4294967294));
+  EXPECT_TRUE(validity_of(PixelType::kI8, false).accepts(127));
+  EXPECT_TRUE(validity_of(PixelType::kI16, false).accepts(32767));
+  IntegrationOptions options;
+  options.max_count = 65535;
+  EXPECT_FALSE(validity_of(PixelType::kU16, false, options).accepts(65535)) << "not even if allowed";
+  EXPECT_TRUE(validity_of(PixelType::kI32, false, options).accepts(65535));
+}
+
+TEST(Validity, ValuesThatAreJudgedOnTheHostHaveTheSameLimit) {
+  EXPECT_EQ(largest_value({}, PixelType::kU16), 65534);
+  EXPECT_EQ(largest_value(1000, PixelType::kU16), 1000);
+  const auto top = static_cast<double>(std::numeric_limits<std::uint64_t>::max());
+  EXPECT_LT(largest_value({}, PixelType::kU64), top);
+  EXPECT_EQ(largest_value(1000, PixelType::kU64), 1000);
+  EXPECT_EQ(largest_value({}, PixelType::kF32), std::nullopt);
+  EXPECT_EQ(largest_value(1000, PixelType::kF32), 1000);
+}
+
 TEST(Validity, SaturationComesFromTheUserThenTheFileThenTheType) {
   IntegrationOptions options;
   EXPECT_EQ(validity_of(PixelType::kI32, true, options, 1048500).max_count, 1048500);
   options.max_count = 500;
   EXPECT_EQ(validity_of(PixelType::kI32, true, options, 1048500).max_count, 500);
-  EXPECT_EQ(validity_of(PixelType::kU16, true).max_count, 65535);
+  EXPECT_EQ(validity_of(PixelType::kU16, true).max_count, 65534);
   const Validity validity = validity_of(PixelType::kI32, true, options);
   EXPECT_TRUE(validity.accepts(500));
   EXPECT_FALSE(validity.accepts(501));

@@ -36,7 +36,7 @@ Frame prepare_frame(const Job& job, Frame frame) {
     validity.dummy = dummy->value;
     validity.delta = dummy->delta;
   }
-  if (plan.saturation) validity.max_count = static_cast<double>(*plan.saturation);
+  validity.max_count = largest_value(plan.saturation, frame.type);
   // Pixels that contribute to nothing have no say in the scale of the others.
   validity.is_used = [&plan](std::size_t pixel) {
     return plan.matrix.first[pixel] != plan.matrix.first[pixel + 1];
