@@ -63,6 +63,7 @@ std::string to_text(const RunReport& report) {
   text += fmt::format("plan: {} bins, {} of {} pixels, {} bits, backend {}, hash {:.12}, {}\n",
                       bins_in_words(*report.plan), pixels_in_use(*report.plan), report.plan->pixels(),
                       report.plan->weight_bits, report.backend, report.plan->hash, origin_of_plan(report));
+  text += fmt::format("frames from {}\n", report.frames_from);
   for (const auto& [what, said] : report.from_file) text += fmt::format("{} from {}\n", what, said);
   if (!report.profile.empty()) text += profile_table(report);
   text += fmt::format("written: {}\n", report.output.string());
@@ -94,6 +95,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
   if (const auto& axes = report.plan->axes; axes.size() > 1) {
     json["plan"]["shape"] = {axes[1].bins(), axes[0].bins()};
   }
+  json["frames_from"] = report.frames_from;
   for (const auto& [what, said] : report.from_file) json["from_file"][what] = said;
   json["backend"] = report.backend;
   if (!report.profile.empty()) {

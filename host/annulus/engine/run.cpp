@@ -56,8 +56,19 @@ std::unique_ptr<Sink> open_sink(const IntegrateConfig& config, const fs::path& p
 // Frames of HDF5 files are named with their dataset, those of a folder with their file.
 constexpr std::size_t kRoomForNames = 96;
 
-RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan, const std::string& name,
-                            std::uint64_t expected_frames) {
+// Where the first frames lie and in which shape: a file may hold more than one dataset.
+std::string describe_frames(const ScanInfo& first) {
+  const SourceInfo& info = first.frames;
+  const auto dataset = std::ranges::find(info.header, "dataset", &std::pair<std::string, std::string>::first);
+  const bool named = info.format == "HDF5" && dataset != info.header.end();
+  std::string shape;
+  for (const std::uint64_t side : first.grid) shape += fmt::format("{} x ", side);
+  return fmt::format("{}: {}{} {}", named ? dataset->second : first.name, shape, to_string(info.shape),
+                     name_of(info.type));
+}
+
+RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan, const ScanInfo& first,
+                            const std::string& name, std::uint64_t expected_frames) {
   RunDescription run;
   run.program_version = kVersion;
   run.backend = config.backend;
@@ -66,6 +77,7 @@ RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan,
   run.poni_text = scan.poni_text;
   run.config_json = to_json(config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   run.expected_frames = expected_frames;
+  run.scan_shape = first.grid;
   run.longest_source_name = name.size();
   for (const std::string& url : scan.urls)
     run.longest_source_name = std::max(run.longest_source_name, url.size());
@@ -94,7 +106,9 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
   report.plan_seconds = seconds_since(start);
   report.backend = config.backend;
   const std::uint64_t expected_frames = stream.expected();
-  const std::string name = scan.urls.empty() ? stream.info(stop).name : scan.urls.front();
+  const ScanInfo& first = stream.info(stop);
+  report.frames_from = describe_frames(first);
+  const std::string name = scan.urls.empty() ? first.name : scan.urls.front();
   report.output =
       config.output.empty() ? default_output(config, name, expected_frames) : fs::path(config.output);
 
@@ -108,7 +122,8 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
     protect_inputs(config, scan.urls, config.save_matrix, "`save_matrix`");
     write_matrix(config.save_matrix, *scan.plan, config.overwrite);
   }
-  const auto sink = open_sink(config, report.output, job, describe_run(config, scan, name, expected_frames));
+  const auto sink =
+      open_sink(config, report.output, job, describe_run(config, scan, first, name, expected_frames));
   ReductionSettings settings;
   settings.keep_going = config.keep_going;
   settings.memory_for_frames = config.memory << 20;

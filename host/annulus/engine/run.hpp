@@ -28,6 +28,7 @@ struct RunReport {
   ReductionSummary summary;
   std::shared_ptr<const Plan> plan;
   bool plan_loaded = false;                                    // from the folder of plans, not built
+  std::string frames_from;                                     // the first file, with its dataset and shape
   std::vector<std::pair<std::string, std::string>> from_file;  // as in ScanPlan
   std::filesystem::path output;
   bool output_removed = false;  // it would have held no frame, and been in the way of the next try

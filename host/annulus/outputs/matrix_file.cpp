@@ -1,3 +1,4 @@
+#include <annulus/hdf5/open_file.hpp>
 #include <annulus/outputs/guarded_file.hpp>
 #include <annulus/outputs/hdf5_fields.hpp>
 #include <annulus/outputs/matrix_file.hpp>
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 bool may_be_replaced(const fs::path& path) {
   std::error_code error;
   if (fs::file_size(path, error) == 0 && !error) return true;
-  const Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  const Hdf5Handle file = open_to_read(path, ReadFirst::kAsClosed);
   return file && H5Aexists(file.get(), "plan_hash") > 0 && has_object(file.get(), "indptr");
 }
 

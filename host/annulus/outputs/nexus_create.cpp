@@ -173,6 +173,10 @@ void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
                                    "the pattern. status: 0 good, 1 bad (all NaN, for the reason in "
                                    "fault). status is written after everything else of a frame: its length "
                                    "is the number of frames that are stored."));
+  if (!run.scan_shape.empty()) {
+    const std::vector<std::int64_t> sides(run.scan_shape.begin(), run.scan_shape.end());
+    write_array(file, layout::kScanShape, sides);
+  }
   const std::uint64_t expected = run.expected_frames;
   const RowExtent one_value;
   const RowChunk chunk{expected == 0 ? kScalarChunkRows

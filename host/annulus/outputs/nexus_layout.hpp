@@ -61,6 +61,9 @@ inline constexpr const char* kNormalizationFactor = "/entry/frames/normalization
 inline constexpr const char* kFault = "/entry/frames/fault";
 inline constexpr const char* kStatus = "/entry/frames/status";
 
+// Not a row per frame: the grid of a scan that has one, the last dimension fastest.
+inline constexpr const char* kScanShape = "/entry/frames/scan_shape";
+
 // Where the sums of each quantity are, in the order of the enumeration: the one table of their names.
 inline constexpr std::array<const char*, kQuantityCount> kSums = {
     "/entry/reduction/accumulators/signal",

@@ -1,6 +1,7 @@
 // Creating, continuing and repairing the growing file.
 
 #include <annulus/core/atomic_file.hpp>
+#include <annulus/hdf5/open_file.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
@@ -133,8 +134,7 @@ void check_same_axis(hid_t file, const fs::path& path, const Plan& plan, const A
 // Throws unless frames of this job can follow those in the file.
 void check_same_job(const fs::path& path, const Job& job) {
   const Plan& plan = *job.plan;
-  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
-  if (!file) file = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  const Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
   constexpr const char* kCure = "choose another `output`, or replace the file with `overwrite`";
   if (!file) refuse(path, "cannot be read: " + hdf5_reason(), kCure);
   const auto definition = read_text(file.get(), layout::kDefinitionField);

@@ -49,6 +49,7 @@ nlohmann::json describe_output(const std::filesystem::path& path) {
                                 {"errors", header.has_errors},
                                 {"plan_hash", to_utf8(header.plan_hash)},
                                 {"options", options}};
+  if (!header.scan_shape.empty()) description["scan_shape"] = header.scan_shape;
   if (header.axes.size() > 1) {
     const Axis& azimuths = header.axes[1];
     description["shape"] = {azimuths.bins(), radial.bins()};

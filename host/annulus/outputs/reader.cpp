@@ -1,4 +1,5 @@
 #include <annulus/core/url.hpp>
+#include <annulus/hdf5/open_file.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/row_dataset.hpp>
@@ -25,13 +26,6 @@ constexpr const char* kNameOne = "name a file that Annulus wrote";
 [[noreturn]] void refuse_to_read(const std::filesystem::path& path, const std::string& what,
                                  const std::string& cure = {}) {
   throw Error(ErrorKind::kInput, path.string(), what, cure);
-}
-
-// SWMR reading works for files that are growing, for those a killed writer left and for closed ones.
-Hdf5Handle open_for_reading(const std::filesystem::path& path) {
-  Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
-  if (!file) file = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  return file;
 }
 
 bool is_output(hid_t file) {
@@ -124,7 +118,7 @@ PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
     refuse_to_read(path, "does not exist or is not a file", kNameOne);
-  Hdf5Handle file = open_for_reading(path);
+  Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
   if (!file) {
     const std::string reason = hdf5_reason();
     const bool hdf5 = H5Fis_hdf5(path.c_str()) > 0;
@@ -176,6 +170,9 @@ void PatternFile::read_header() {
   header_.config_json = text(input + "/configuration");
   header_.options = read_options(file);
   header_.has_errors = has_object(file, layout::kErrors);
+  for (const double side :
+       read_doubles(file, layout::kScanShape, H5S_MAX_RANK).value_or(std::vector<double>{}))
+    header_.scan_shape.push_back(side >= 0 && side < 0x1p53 ? static_cast<std::uint64_t>(side) : 0);
   shared_factor_ = read_number_attribute(file, layout::kAccumulators, layout::kSharedFactor).value_or(1);
   for (const AxisKind kind : layout::kAxisKinds) {
     Axis axis = read_axis(file, kind);
@@ -285,7 +282,7 @@ bool is_annulus_output(const std::filesystem::path& path) {
   const Hdf5Session scope;
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error) || error) return false;
-  const Hdf5Handle file = open_for_reading(path);
+  const Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
   return file && is_output(file.get());
 }
 

@@ -27,6 +27,7 @@ struct OutputHeader {
 
   std::vector<Axis> axes;  // as of the plan: one of patterns, two of cakes
   bool has_errors = false;
+  std::vector<std::uint64_t> scan_shape;  // the grid of a scan that has one
 
   const Axis& radial() const { return axes.front(); }
   std::size_t bins() const { return bin_count(axes); }

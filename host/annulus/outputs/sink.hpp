@@ -29,9 +29,10 @@ struct RunDescription {
   std::string backend;
   std::vector<std::pair<std::string, std::string>> options;  // every option of the command, as text
   std::string poni_text;
-  std::string config_json;              // the whole configuration, apply_json() takes it back
-  std::size_t longest_source_name = 0;  // over all inputs known at the start
-  std::uint64_t expected_frames = 0;    // likewise; 0: unknown. Only shapes the file, limits nothing
+  std::string config_json;                // the whole configuration, apply_json() takes it back
+  std::size_t longest_source_name = 0;    // over all inputs known at the start
+  std::uint64_t expected_frames = 0;      // likewise; 0: unknown. Only shapes the file, limits nothing
+  std::vector<std::uint64_t> scan_shape;  // points of a scan of several dimensions; empty: a row of frames
 };
 
 class Sink {

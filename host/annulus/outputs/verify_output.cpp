@@ -1,3 +1,4 @@
+#include <annulus/hdf5/open_file.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/verify_output.hpp>
@@ -22,8 +23,7 @@ constexpr std::uint64_t kMostBinsAtOnce = std::uint64_t{1} << 21;
 class StoredSums {
  public:
   StoredSums(const std::filesystem::path& path, RowExtent bins) : name_(path.string()), bins_(bins) {
-    file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose);
-    if (!file_) file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    file_ = open_to_read(path, ReadFirst::kBesideWriter);
     if (!file_) throw Error(ErrorKind::kInput, name_, "cannot be opened: " + hdf5_reason());
   }
 

@@ -80,8 +80,10 @@ const ScanInfo& FileStream::info(std::stop_token stop) {
     if (speaks) {
       first_ = opened->source;
       info_ = {opened->url, first_->info()};
-      if (files_ == 1u)
+      if (files_ == 1u) {
+        info_->grid = first_->info().grid;
         info_->count = settings_.open.follow ? first_->info().promised : first_->info().frames;
+      }
     }
     const std::lock_guard lock(ledger_->mutex);
     take_opened(next_to_open_++, std::move(opened));

@@ -35,6 +35,7 @@ struct SourceInfo {
   PixelType type = PixelType::kI32;
   Shape shape;
   std::uint64_t frames = 1;
+  std::vector<std::uint64_t> grid;        // points of a scan of several dimensions, the last one fastest
   std::optional<std::int64_t> max_count;  // saturation, e.g. Count_cutoff
   std::optional<double> wavelength;       // metre
   std::optional<DetectorPlace> place;     // of DECTRIS and NXmx files

@@ -23,6 +23,7 @@ struct ScanInfo {
   SourceInfo frames = {};                   // shape, type, and what else the first file says
   std::vector<std::string> columns = {};    // names of the values in Frame::point; no sink stores them yet
   std::optional<std::uint64_t> count = {};  // frames of the scan, where that is known
+  std::vector<std::uint64_t> grid = {};     // points of a scan of several dimensions, the last one fastest
 };
 
 // A place of the scan that has no frame, and why.

@@ -48,11 +48,13 @@ Hdf5Dataset::Hdf5Dataset(DatasetPlace place, int nesting)
   if (!properties) throw hdf5_error(url_, "the layout cannot be read", kCopyAgain);
   const H5D_layout_t layout = H5Pget_layout(properties.get());
   if (layout == H5D_CHUNKED) {
-    chunk_.assign(3, 1);
-    if (H5Pget_chunk(properties.get(), rank_, chunk_.data() + (3 - rank_)) != rank_ ||
-        std::ranges::count(chunk_, hsize_t{0}) > 0) {
+    std::vector<hsize_t> sides(static_cast<std::size_t>(rank_));
+    if (H5Pget_chunk(properties.get(), rank_, sides.data()) != rank_ ||
+        std::ranges::count(sides, hsize_t{0}) > 0) {
       throw hdf5_error(url_, "the chunks cannot be read", kCopyAgain);
     }
+    grid_.chunk.assign(sides.begin(), sides.end() - 2);
+    chunk_ = {grid_.frames_in_chunk(), *(sides.end() - 2), sides.back()};
   }
   H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
   allocated_early_ = H5Pget_alloc_time(properties.get(), &time) < 0 || time == H5D_ALLOC_TIME_EARLY;
@@ -122,20 +124,24 @@ void Hdf5Dataset::read_type() {
 void Hdf5Dataset::read_shape() {
   const Hdf5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
   rank_ = space ? H5Sget_simple_extent_ndims(space.get()) : -1;
-  if (rank_ != 2 && rank_ != 3) {
+  if (rank_ < 2) {
     throw input_error(url_, fmt::format("{} dimensions: neither an image nor a stack of images", rank_),
-                      "2 dimensions make an image, 3 a stack of them");
+                      "2 dimensions make an image, 3 a stack of them, more a grid");
   }
-  std::array<hsize_t, 3> extent{};
+  std::vector<hsize_t> extent(static_cast<std::size_t>(rank_));
   if (H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr) != rank_) {
     throw hdf5_error(url_, "the shape cannot be read", kCopyAgain);
   }
-  if (rank_ == 2) extent = {1, extent[0], extent[1]};
   const auto side = [](hsize_t value) {
     return static_cast<std::int64_t>(std::min<hsize_t>(value, INT64_MAX));
   };
-  shape_ = checked_shape(url_, side(extent[1]), side(extent[2]));
-  frames_ = extent[0];
+  shape_ = checked_shape(url_, side(*(extent.end() - 2)), side(extent.back()));
+  grid_.sides.assign(extent.begin(), extent.end() - 2);
+  frames_ = 1;
+  for (const hsize_t points : grid_.sides) {
+    if (__builtin_mul_overflow(frames_, points, &frames_))
+      throw input_error(url_, "the grid has more points than can be counted", kCopyAgain);
+  }
 }
 
 void Hdf5Dataset::read_filters(hid_t properties) {
@@ -164,7 +170,7 @@ void Hdf5Dataset::choose_way() {
       (packing_.kind == ChunkPacking::Kind::kCodec && !is_float(type_) && stored_element_ <= 4);
   way_ = frame_a_chunk && for_backends ? Way::kWhole : Way::kTiles;
   if (way_ == Way::kTiles)
-    tile_layout_ = std::make_shared<const TileLayout>(TileLayout{url_, shape_, type_, chunk_});
+    tile_layout_ = std::make_shared<const TileLayout>(TileLayout{url_, shape_, type_, chunk_, grid_});
 }
 
 // The library keeps 1 MiB of chunks unless told otherwise, and unpacks what does not fit for every frame.

@@ -1,4 +1,4 @@
-// One dataset that holds an image or a stack of them, and what is stored of its frames.
+// One dataset that holds an image, a stack or a grid of them, and what is stored of its frames.
 #pragma once
 
 #include <annulus/core/bytes.hpp>
@@ -8,6 +8,7 @@
 #include <annulus/sources/hdf5_chunk_check.hpp>
 #include <annulus/sources/hdf5_chunk_rows.hpp>
 #include <annulus/sources/hdf5_file.hpp>
+#include <annulus/sources/hdf5_grid.hpp>
 #include <annulus/sources/hdf5_tiles.hpp>
 #include <annulus/sources/hdf5_virtual.hpp>
 
@@ -40,7 +41,7 @@ struct FetchedFrame {
 // Made, used and destroyed with the HDF5 lock held.
 class Hdf5Dataset {
  public:
-  // Throws kInput if it is absent, no stack of images, or needs a filter that is not installed. A stack
+  // Throws kInput if it is absent, holds no images, or needs a filter that is not installed. A stack
   // without frames is one that may grow. `nesting` counts the virtual datasets around it.
   explicit Hdf5Dataset(DatasetPlace place, int nesting = 0);
 
@@ -48,6 +49,7 @@ class Hdf5Dataset {
   PixelType type() const { return type_; }
   Shape shape() const { return shape_; }
   std::uint64_t frames() const { return frames_; }
+  const GridPoint& grid() const { return grid_.sides; }  // all dimensions but those of an image
 
   // What a frame takes in the file, on average; its pixels if nothing is known.
   std::uint64_t stored_bytes() const;  // of all frames
@@ -89,6 +91,7 @@ class Hdf5Dataset {
   void check_frame_in_sources(std::uint64_t i) const;
   template <typename Visit>
   void for_each_chunk(std::uint64_t i, Visit&& visit) const;
+  GridPoint place_of(const ChunkOffset& offset) const;
   std::uint64_t stored_size(const ChunkOffset& offset) const;
   Bytes read_stored(std::uint64_t i, const ChunkOffset& offset, std::uint32_t& filter_mask) const;
   StoredTile read_tile(std::uint64_t i, const ChunkOffset& offset) const;
@@ -107,7 +110,8 @@ class Hdf5Dataset {
   bool native_ = false;  // elements are in the file as they are in memory
   Shape shape_;
   std::uint64_t frames_ = 1;
-  int rank_ = 0;
+  FrameGrid grid_;
+  int rank_ = 0;                    // of the dataset: dimensions of the grid and two
   std::size_t stored_element_ = 0;  // bytes of an element in the file
   std::vector<hsize_t> chunk_;      // frames, rows, columns; empty unless chunked
   std::vector<Hdf5Filter> pipeline_;

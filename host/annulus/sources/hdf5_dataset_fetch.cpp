@@ -44,17 +44,24 @@ std::uint64_t Hdf5Dataset::held_bytes() const {
   return chunk_bytes() <= kMostHeld / chunks ? chunk_bytes() * chunks : 0;
 }
 
+// As HDF5 names it.
+GridPoint Hdf5Dataset::place_of(const ChunkOffset& offset) const {
+  GridPoint place = grid_.start_of_chunk(offset[0]);
+  place.insert(place.end(), {offset[1], offset[2]});
+  return place;
+}
+
 // 0 if it was never written.
 std::uint64_t Hdf5Dataset::stored_size(const ChunkOffset& offset) const {
   hsize_t size = 0;
-  if (H5Dget_chunk_storage_size(dataset_.get(), offset.data() + (3 - rank_), &size) >= 0) return size;
+  if (H5Dget_chunk_storage_size(dataset_.get(), place_of(offset).data(), &size) >= 0) return size;
   H5Eclear2(H5E_DEFAULT);
   return 0;
 }
 
 template <typename Visit>
 void Hdf5Dataset::for_each_chunk(std::uint64_t i, Visit&& visit) const {
-  ChunkOffset offset{i / chunk_[0] * chunk_[0], 0, 0};
+  ChunkOffset offset{grid_.chunk_of(i), 0, 0};
   for (offset[1] = 0; offset[1] < shape_.rows; offset[1] += chunk_[1]) {
     for (offset[2] = 0; offset[2] < shape_.cols; offset[2] += chunk_[2]) visit(std::as_const(offset));
   }
@@ -69,17 +76,19 @@ bool Hdf5Dataset::is_written(std::uint64_t i) const {
 // The library numbers the chunks that are stored in the order of their places. Frames cannot be tried one by
 // one: a dataset may be laid out for any number of them.
 std::uint64_t Hdf5Dataset::written_end() const {
+  if (frames_ == 0) return 0;
   const Hdf5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
   hsize_t chunks = 0;
-  ChunkOffset offset{};
+  GridPoint place(static_cast<std::size_t>(rank_));
   const bool found = H5Dget_num_chunks(dataset_.get(), space.get(), &chunks) >= 0 && chunks > 0 &&
-                     H5Dget_chunk_info(dataset_.get(), space.get(), chunks - 1, offset.data() + (3 - rank_),
-                                       nullptr, nullptr, nullptr) >= 0;
+                     H5Dget_chunk_info(dataset_.get(), space.get(), chunks - 1, place.data(), nullptr,
+                                       nullptr, nullptr) >= 0;
   if (!found) {
     H5Eclear2(H5E_DEFAULT);
     return 0;
   }
-  return offset[0] + (is_written(offset[0]) ? 1 : 0);
+  const std::uint64_t last = number_of(place, grid_.sides);
+  return last + (is_written(last) ? 1 : 0);
 }
 
 // A chunk as it is in the file; it must be there, and worth unpacking.
@@ -92,8 +101,8 @@ Bytes Hdf5Dataset::read_stored(std::uint64_t i, const ChunkOffset& offset, std::
   // Unpacking takes memory for the whole chunk, whose size is a claim like any other.
   check_plausible(url_, chunk_bytes(), size);
   Buffer stored = allocate(url_, size);
-  if (H5Dread_chunk(dataset_.get(), H5P_DEFAULT, offset.data() + (3 - rank_), &filter_mask,
-                    stored.bytes.get()) < 0)
+  if (H5Dread_chunk(dataset_.get(), H5P_DEFAULT, place_of(offset).data(), &filter_mask, stored.bytes.get()) <
+      0)
     throw hdf5_error(url_, fmt::format("frame {} cannot be read", i), kCopyAgain);
   return std::move(stored).freeze();
 }
@@ -117,7 +126,7 @@ FetchedFrame Hdf5Dataset::fetch(std::uint64_t i) const {
   fetched.frame = i;
   switch (way_) {
     case Way::kWhole: {
-      StoredTile tile = read_tile(i, {i, 0, 0});
+      StoredTile tile = read_tile(i, {grid_.chunk_of(i), 0, 0});
       fetched.codec = tile.packing.codec;
       fetched.payload = std::move(tile.bytes);
       break;
@@ -129,8 +138,8 @@ FetchedFrame Hdf5Dataset::fetch(std::uint64_t i) const {
         return tiles;
       };
       if (held_bytes() > 0) {
-        fetched.row =
-            rows_.row(i / chunk_[0], [&] { return std::make_shared<ChunkRow>(tile_layout_, read_tiles()); });
+        fetched.row = rows_.row(grid_.chunk_of(i),
+                                [&] { return std::make_shared<ChunkRow>(tile_layout_, read_tiles()); });
       } else {
         fetched.layout = tile_layout_;
         fetched.tiles = read_tiles();
@@ -148,7 +157,7 @@ FetchedFrame Hdf5Dataset::fetch(std::uint64_t i) const {
 void Hdf5Dataset::check_chunks(std::uint64_t i) const {
   if (virtual_) check_frame_in_sources(i);
   if (chunk_.empty()) return;
-  const std::uint64_t row = i / chunk_[0];
+  const std::uint64_t row = grid_.chunk_of(i);
   if (chunk_[0] > 1 && checked_row_ == row) return;
   for_each_chunk(i, [&](const ChunkOffset& offset) {
     std::uint32_t mask = 0;
@@ -162,13 +171,12 @@ void Hdf5Dataset::check_chunks(std::uint64_t i) const {
 Bytes Hdf5Dataset::read_through_library(std::uint64_t i) const {
   check_chunks(i);
   const Hdf5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
-  const std::array<hsize_t, 3> start = {i, 0, 0};
-  const std::array<hsize_t, 3> count = {1, shape_.rows, shape_.cols};
-  const auto skip = static_cast<std::size_t>(3 - rank_);
-  const Hdf5Handle memory(H5Screate_simple(2, count.data() + 1, nullptr), H5Sclose);
+  GridPoint start = grid_.point(i), count(start.size(), 1);
+  start.insert(start.end(), {0, 0});
+  count.insert(count.end(), {shape_.rows, shape_.cols});
+  const Hdf5Handle memory(H5Screate_simple(2, &*(count.end() - 2), nullptr), H5Sclose);
   if (!space || !memory ||
-      H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data() + skip, nullptr, count.data() + skip,
-                          nullptr) < 0) {
+      H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0) {
     throw hdf5_error(url_, fmt::format("frame {} cannot be selected", i), kCopyAgain);
   }
   Buffer buffer = allocate(url_, shape_.size() * size_of(type_));

@@ -18,13 +18,56 @@ constexpr int kMostNested = 8;  // a virtual dataset may be made of itself
 constexpr std::size_t kMostSourcesOpen = 4;
 constexpr const char* kWait = "wait until the file is written, or copy it again";
 
+using FrameRange = std::pair<hsize_t, hsize_t>;  // first to last
+
+// The dimensions of a box that are the grid's, and how far it goes there.
+struct GridBox {
+  GridPoint first;
+  GridPoint sides;
+  bool filled = false;
+
+  explicit GridBox(const SelectionBox& box)
+      : first(box.first.begin(), box.first.end() - 2), sides(first.size()), filled(box.filled) {
+    for (std::size_t d = 0; d < first.size(); ++d) {
+      // The library allows one unlimited dimension. Numbers do not depend on how far the first one goes.
+      const bool unlimited = box.last[d] == H5S_UNLIMITED;
+      sides[d] = unlimited ? 1 : box.last[d] - first[d] + 1;
+      filled = filled || (unlimited && d == 0);
+    }
+  }
+};
+
+// The same for grids of more dimensions, on either side: both take their frames in the order of their
+// numbers.
+std::optional<FrameRange> frames_behind_grid(const VirtualPiece& piece, const GridPoint& point,
+                                             const GridPoint& source_grid) {
+  for (std::size_t d = 0; d < point.size(); ++d)
+    if (point[d] < piece.here.first[d] || point[d] > piece.here.last[d]) return std::nullopt;
+  const GridBox here(piece.here), there(piece.there);
+  GridPoint at = point;
+  for (std::size_t d = 0; d < at.size(); ++d) at[d] -= here.first[d];
+  const std::uint64_t number = number_of(at, here.sides);
+  // All of the source: the file does not say in how many dimensions.
+  if (there.first.size() != source_grid.size()) return FrameRange{number, number};
+  if (here.filled && there.filled) {
+    GridPoint source = point_of(number, there.sides);
+    for (std::size_t d = 0; d < source.size(); ++d) source[d] += there.first[d];
+    const std::uint64_t frame = number_of(source, source_grid);
+    return FrameRange{frame, frame};
+  }
+  const std::uint64_t start = number_of(there.first, source_grid);
+  GridPoint last = there.first;
+  for (std::size_t d = 0; d < last.size(); ++d) last[d] += there.sides[d] - 1;
+  return FrameRange{start, number_of(last, source_grid)};
+}
+
 // The frames of the source that frame i of a virtual stack may come from, first to last; none if it has no
 // part in it. Where the two are not in step, all of them.
-std::optional<std::pair<hsize_t, hsize_t>> frames_behind(const VirtualPiece& piece, std::uint64_t i) {
+std::optional<FrameRange> frames_behind(const VirtualPiece& piece, std::uint64_t i) {
   const hsize_t first = piece.here.first[0], last = piece.here.last[0];
   const bool stack = piece.here.first.size() == 3 && piece.there.first.size() == 3;
   if (piece.here.first.size() == 3 && (i < first || i > last)) return std::nullopt;
-  if (piece.there.first.size() < 3) return std::pair<hsize_t, hsize_t>{0, 0};
+  if (piece.there.first.size() < 3) return FrameRange{0, 0};
   const hsize_t source = piece.there.first[0], source_last = piece.there.last[0];
   const std::pair all{source, source_last};
   if (!stack) return all;
@@ -96,10 +139,15 @@ void Hdf5Dataset::check_virtual_sources(hid_t properties) {
 void Hdf5Dataset::check_frame_in_sources(std::uint64_t i) const {
   bool any = false;
   for (const VirtualPiece& piece : pieces_) {
-    const auto behind = frames_behind(piece, i);
+    if (std::cmp_not_equal(piece.here.first.size(), rank_)) continue;
+    const bool grids = piece.here.first.size() > 3 || piece.there.first.size() > 3;
+    const bool known = !piece.is_pattern() && piece.is_of_images();
+    const auto behind = !grids  ? frames_behind(piece, i)
+                        : known ? frames_behind_grid(piece, grid_.point(i), source_of(piece).grid())
+                                : std::optional(FrameRange{0, 0});
     if (!behind) continue;
     any = true;
-    if (piece.is_pattern() || !piece.is_of_images()) continue;
+    if (!known) continue;
     const Hdf5Dataset& source = source_of(piece);
     const std::size_t rank = piece.there.last.size();
     const hsize_t row = piece.there.last[rank - 2], col = piece.there.last[rank - 1];

@@ -1,3 +1,4 @@
+#include <annulus/hdf5/open_file.hpp>
 #include <annulus/sources/hdf5_file.hpp>
 #include <annulus/sources/header_checks.hpp>
 #include <annulus/sources/header_text.hpp>
@@ -48,15 +49,7 @@ std::optional<std::string> find_linked_file(const std::string& linking, const st
 }
 
 Hdf5Handle open_hdf5_file(const std::string& path) {
-  const auto open = [&](unsigned mode) {
-    H5Eclear2(H5E_DEFAULT);
-    return Hdf5Handle(H5Fopen(path.c_str(), mode, H5P_DEFAULT), H5Fclose);
-  };
-  if (auto file = open(H5F_ACC_RDONLY)) return file;
-  // A file that somebody is writing opens only in the mode made for that.
-  if (auto file = open(H5F_ACC_RDONLY | H5F_ACC_SWMR_READ)) return file;
-  // Once more for the message, which is about the plain mode then.
-  if (auto file = open(H5F_ACC_RDONLY)) return file;
+  if (auto file = open_to_read(path, ReadFirst::kAsClosed)) return file;
   throw hdf5_error(path, "cannot be opened as HDF5",
                    "copy it again if it is damaged; wait if it is being written");
 }

@@ -2,6 +2,7 @@
 #include <annulus/sources/hdf5_find.hpp>
 #include <annulus/sources/hdf5_virtual.hpp>
 #include <annulus/sources/header_checks.hpp>
+#include <annulus/sources/header_text.hpp>
 
 #include <fmt/format.h>
 
@@ -39,9 +40,12 @@ std::optional<std::vector<hsize_t>> number_array(hid_t file, const std::string& 
   return shape;
 }
 
+// An image, a stack of them, or a grid: the last two dimensions are rows and columns.
+bool holds_images(const std::vector<hsize_t>& shape) { return shape.size() >= 2; }
+
 bool is_image(hid_t file, const std::string& path) {
   const auto shape = number_array(file, path);
-  return shape && (shape->size() == 2 || shape->size() == 3);
+  return shape && holds_images(*shape);
 }
 
 // One text of fixed or variable length, which `read` puts where it is told; empty if it is anything else.
@@ -84,7 +88,7 @@ std::string join(const std::string& group, const std::string& name) {
   return group == "/" ? group + name : group + "/" + name;
 }
 
-// Up to where it cannot be followed.
+// What the file calls its default plot: up to where that cannot be followed. None if it names none.
 std::optional<std::string> follow_default_chain(hid_t file) {
   std::string path = "/";
   for (int step = 0; step < kMaxChain; ++step) {
@@ -217,11 +221,44 @@ herr_t note_dataset(hid_t file, const char* name, const H5O_info_t* object, void
   const std::string path = std::string("/") + name;
   const auto shape = number_array(file, path);
   if (!shape) return 0;
-  const bool image = shape->size() == 2 || shape->size() == 3;
-  if (image && !describes_the_detector(path)) survey.images.push_back(path);
+  if (holds_images(*shape) && !describes_the_detector(path)) survey.images.push_back(path);
   if (survey.lines.size() < kMaxListed)
     survey.lines.push_back(fmt::format("{} ({})", path, fmt::join(*shape, " x ")));
   return 0;
+}
+
+Survey look_through(const std::string& where, hid_t file) {
+  Survey survey;
+  if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &survey, H5O_INFO_BASIC) < 0) {
+    throw hdf5_error(where, "the file cannot be searched for images", "the file is damaged: copy it again");
+  }
+  return survey;
+}
+
+Error name_the_dataset(const std::string& where, const std::string& fault, const Survey& survey) {
+  const std::string list = survey.lines.empty() ? std::string("no array of numbers")
+                                                : fmt::format("{}", fmt::join(survey.lines, ", "));
+  return input_error(
+      where,
+      fmt::format("{}; the file has {}{}", fault, list, survey.lines.size() == kMaxListed ? ", ..." : ""),
+      fmt::format("name the dataset: {}::/path/to/dataset", where));
+}
+
+bool is_in_data_group(const std::string& path) { return path.starts_with(std::string(kDataGroup) + "/"); }
+
+// What a file calls its default plot is what it means: if that holds no images, nothing else is taken for
+// them.
+void check_default_plot(const std::string& where, hid_t file, const std::string& path, bool growing,
+                        bool numbered) {
+  const auto shape = number_array(file, path);
+  // It may still come; and a master file may call its images by a name that only a virtual dataset of them
+  // would have.
+  if (!shape && (growing || (numbered && is_in_data_group(path)))) return;
+  const std::string what = shape ? fmt::format("has the shape ({})", fmt::join(*shape, " x "))
+                                 : std::string("is no array of numbers that can be read");
+  throw name_the_dataset(where,
+                         fmt::format("its default plot, {}, {}: no images", printable(path, 200), what),
+                         look_through(where, file));
 }
 
 }  // namespace
@@ -229,17 +266,18 @@ herr_t note_dataset(hid_t file, const char* name, const H5O_info_t* object, void
 std::vector<std::string> find_image_datasets(const std::string& where, hid_t file, bool growing) {
   const std::vector<std::string> numbered = numbered_datasets(file);
   const auto choose = [&](const std::string& path) {
-    const bool in_the_group = path.starts_with(std::string(kDataGroup) + "/");
     const bool all =
-        !numbered.empty() && in_the_group &&
+        !numbered.empty() && is_in_data_group(path) &&
         (number_in(path.substr(path.rfind('/') + 1)) || strings_together(file, path, numbered, growing));
     return all ? numbered : std::vector{path};
   };
-  for (const auto& path : {follow_default_chain(file), std::optional<std::string>("/entry/data/data")}) {
+  const auto plot = follow_default_chain(file);
+  for (const auto& path : {plot, std::optional<std::string>("/entry/data/data")}) {
     if (!path) continue;
     if (is_image(file, *path)) return choose(*path);
     // Whoever opens it says what is missing; anything else in the file is not what was meant.
     if (const auto broken = broken_link(file, *path)) return choose(*broken);
+    if (path == plot) check_default_plot(where, file, *path, growing, !numbered.empty());
   }
   if (!numbered.empty()) return numbered;
   // What will be the scan may not be there yet.
@@ -248,19 +286,12 @@ std::vector<std::string> find_image_datasets(const std::string& where, hid_t fil
                       fmt::format("name the dataset: {}::/path/to/dataset", where));
   }
 
-  Survey survey;
-  if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &survey, H5O_INFO_BASIC) < 0) {
-    throw hdf5_error(where, "the file cannot be searched for images", "the file is damaged: copy it again");
-  }
+  const Survey survey = look_through(where, file);
   if (survey.images.size() == 1) return survey.images;
-  const char* fault =
-      survey.images.empty() ? "no dataset of 2 or 3 dimensions" : "more than one dataset could be meant";
-  const std::string list = survey.lines.empty() ? std::string("no array of numbers")
-                                                : fmt::format("{}", fmt::join(survey.lines, ", "));
-  throw input_error(
+  throw name_the_dataset(
       where,
-      fmt::format("{}; the file has {}{}", fault, list, survey.lines.size() == kMaxListed ? ", ..." : ""),
-      fmt::format("name the dataset: {}::/path/to/dataset", where));
+      survey.images.empty() ? "no dataset of 2 dimensions or more" : "more than one dataset could be meant",
+      survey);
 }
 
 std::optional<Hdf5Number> read_number(hid_t file, const std::string& path) {

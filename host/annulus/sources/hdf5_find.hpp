@@ -10,12 +10,11 @@
 namespace annulus {
 
 // One path; several for the numbered datasets of a DECTRIS master file, which make one scan.
-// In order: the NeXus default chain, /entry/data/data, /entry/data/data_000001 and those after it, the only
-// dataset of 2 or 3 dimensions that is no pixel mask or flat field; of a file that is growing not that last
-// one. A virtual dataset in /entry/data that sets the numbered ones beside it one behind the other
-// stands for them. A link on the way that leads
-// nowhere is returned as it is: opening it names the file that is missing. Throws kInput with the datasets
-// there are.
+// In order: the NeXus default chain, which is refused if it leads to no images; /entry/data/data;
+// /entry/data/data_000001 and those after it; the only dataset of 2 dimensions or more that is no pixel mask
+// or flat field; of a file that is growing not that last one. A virtual dataset in /entry/data that sets the
+// numbered ones beside it one behind the other stands for them. A link on the way that leads nowhere is
+// returned as it is: opening it names the file that is missing. Throws kInput with the datasets there are.
 std::vector<std::string> find_image_datasets(const std::string& where, hid_t file, bool growing);
 
 // A number in the file, in the unit its `units` attribute names (empty without one).

@@ -43,6 +43,12 @@ std::unique_ptr<const Hdf5Dataset> Hdf5Series::open(const std::string& path) con
                     join_url(path_, first_dataset()), to_string(shape_), name_of(type_)),
         "name one dataset");
   }
+  // The numbers of frames depend on all sides of the grid but the first.
+  if (described_ && growing_ &&
+      !std::ranges::equal(dataset->grid() | std::views::drop(1), grid_ | std::views::drop(1))) {
+    throw input_error(url, "its grid of frames has changed",
+                      "reduce it when it is complete, without `follow`");
+  }
   if (growing_ && !dataset->shows_what_is_written()) {
     throw input_error(
         url,
@@ -58,6 +64,7 @@ void Hdf5Series::describe(const Hdf5Dataset& dataset) {
   if (!described_) {
     type_ = dataset.type();
     shape_ = dataset.shape();
+    grid_ = dataset.grid();
   }
   described_ = true;
   average_bytes_ = std::max(average_bytes_, dataset.average_bytes());
@@ -106,6 +113,11 @@ std::vector<std::string> Hdf5Series::datasets() const {
   std::vector<std::string> urls;
   for (const Part& part : parts_) urls.push_back(join_url(path_, part.path));
   return urls;
+}
+
+std::vector<std::uint64_t> Hdf5Series::grid() const {
+  if (parts_.size() > 1 || grid_.size() < 2) return {};
+  return {grid_.begin(), grid_.end()};
 }
 
 std::uint64_t Hdf5Series::frames() const {

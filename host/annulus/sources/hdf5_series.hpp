@@ -26,6 +26,9 @@ class Hdf5Series {
   Shape shape() const { return shape_; }
   std::uint64_t frames() const;  // that can be read now
 
+  // The points of the scan, where one dataset has more dimensions than a stack; empty otherwise.
+  std::vector<std::uint64_t> grid() const;
+
   // How many frames the datasets that cannot be read have, or 1 each where that cannot be told: so that the
   // frames behind them keep their places. `promised`: frames of the whole series.
   void reckon_missing(std::optional<std::uint64_t> promised);
@@ -93,6 +96,7 @@ class Hdf5Series {
   bool described_ = false;
   PixelType type_ = PixelType::kI32;
   Shape shape_;
+  GridPoint grid_;  // of the first dataset
   std::uint64_t average_bytes_ = 0;
   std::uint64_t held_bytes_ = 0;
   std::vector<Part> parts_;

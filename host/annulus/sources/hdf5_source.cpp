@@ -26,6 +26,7 @@ class Hdf5Source : public FrameSource {
     info_.format = "HDF5";
     info_.type = series_->type();
     info_.shape = series_->shape();
+    info_.grid = series_->grid();
     // A frame that takes a little more than the average does not surprise.
     info_.bytes_to_read = series_->average_bytes() + series_->average_bytes() / 8;
     info_.payloads_vary = true;

@@ -93,12 +93,13 @@ Bytes assemble_tiles(const TileLayout& layout, std::uint64_t frame, const std::v
   const bool whole = tiles.size() == 1 && chunk[0] == 1 && chunk[1] == shape.rows && chunk[2] == shape.cols;
   if (whole) return unpack_tile(layout, frame, tiles.front());
   Buffer buffer = allocate(layout.where, shape.size() * element);
+  const std::uint64_t within = layout.grid.within_chunk(frame);
   for (const StoredTile& tile : tiles) {
     const Bytes pixels = unpack_tile(layout, frame, tile);
     // Chunks at the rim hold more than the image.
     const std::size_t rows = std::min<hsize_t>(chunk[1], shape.rows - tile.offset[1]);
     const std::size_t cols = std::min<hsize_t>(chunk[2], shape.cols - tile.offset[2]);
-    const std::size_t first = (frame - tile.offset[0]) * chunk[1] * chunk[2];
+    const std::size_t first = within * chunk[1] * chunk[2];
     for (std::size_t row = 0; row < rows; ++row) {
       const std::size_t from = (first + row * chunk[2]) * element;
       const std::size_t to = ((tile.offset[1] + row) * shape.cols + tile.offset[2]) * element;

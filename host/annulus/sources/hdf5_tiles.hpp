@@ -6,6 +6,7 @@
 #include <annulus/core/frame.hpp>
 #include <annulus/core/image.hpp>
 #include <annulus/sources/hdf5_chunk_check.hpp>
+#include <annulus/sources/hdf5_grid.hpp>
 
 #include <array>
 #include <cstdint>
@@ -27,7 +28,8 @@ struct ChunkPacking {
 std::optional<ChunkPacking> known_packing(const std::string& where, const std::vector<Hdf5Filter>& pipeline,
                                           std::size_t element_size);
 
-using ChunkOffset = std::array<hsize_t, 3>;  // frame, row, column of a chunk's first element
+// Of a chunk: its number along the grid of frames, and the row and column of its first pixel.
+using ChunkOffset = std::array<hsize_t, 3>;
 
 struct StoredTile {
   ChunkOffset offset{};
@@ -41,6 +43,7 @@ struct TileLayout {
   Shape shape;
   PixelType type = PixelType::kI32;
   std::vector<hsize_t> chunk;  // frames, rows, columns
+  FrameGrid grid;
 };
 
 // The elements of one chunk. Throws kInput, naming frame and block.

@@ -25,8 +25,8 @@ struct VirtualPiece {
 
   // A pattern of names is the library's to resolve.
   bool is_pattern() const;
-  // Or of arrays with more or fewer dimensions.
-  bool is_of_images() const { return there.first.size() == 2 || there.first.size() == 3; }
+  // Or of arrays with fewer dimensions.
+  bool is_of_images() const { return there.first.size() >= 2; }
 };
 
 bool is_virtual(hid_t properties);

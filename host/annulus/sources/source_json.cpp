@@ -85,6 +85,9 @@ nlohmann::json describe_source(const FrameSource& source, const std::string& url
   json["shape"] = {info.shape.rows, info.shape.cols};
   json["type"] = std::string(name_of(info.type));
   json["frames"] = info.frames;
+  if (!info.grid.empty()) json["scan_shape"] = info.grid;
+  const auto dataset = std::ranges::find(info.header, "dataset", &std::pair<std::string, std::string>::first);
+  if (info.format == "HDF5" && dataset != info.header.end()) json["dataset"] = dataset->second;
   json["max_count"] = info.max_count ? nlohmann::json(*info.max_count) : nlohmann::json();
   json["wavelength"] = info.wavelength ? nlohmann::json(*info.wavelength) : nlohmann::json();
 

@@ -21,8 +21,8 @@ class StorageTest : public Hdf5Test {};
 
 // Four frames of 1 x 3 pixels in chunks of 4 x 1 x 2, packed with LZ4: two chunks. Pixels are numbered.
 std::shared_ptr<ChunkRow> four_frames(bool damaged = false) {
-  const auto layout =
-      std::make_shared<const TileLayout>(TileLayout{"a.h5::/a", {1, 3}, PixelType::kI32, {4, 1, 2}});
+  const auto layout = std::make_shared<const TileLayout>(
+      TileLayout{"a.h5::/a", {1, 3}, PixelType::kI32, {4, 1, 2}, {{4}, {4}}});
   std::vector<StoredTile> tiles;
   for (const hsize_t col : {0u, 2u}) {
     std::vector<std::int32_t> chunk;

@@ -68,7 +68,7 @@ TEST_F(Hdf5Test, FindsTheDefaultByTheNexusChain) {
   EXPECT_THAT(read_image(close()).pixels, ElementsAre(70, 71));
 }
 
-TEST_F(Hdf5Test, FallsBackWhenTheChainLeadsToNoImage) {
+TEST_F(Hdf5Test, RefusesADefaultPlotThatHoldsNoImages) {
   group("/entry");
   group("/entry/data");
   ints("/entry/data/data", {1, 2}, {}, 0, 50);
@@ -77,7 +77,34 @@ TEST_F(Hdf5Test, FallsBackWhenTheChainLeadsToNoImage) {
   attribute("/", "default", "entry");
   attribute("/entry", "default", "curve");
   attribute("/entry/curve", "signal", "y");
-  EXPECT_THAT(read_image(close()).pixels, ElementsAre(50, 51));
+  const auto& name = close();
+  EXPECT_THAT(open_fault(name),
+              AllOf(HasSubstr("its default plot, /entry/curve/y, has the shape (7): no images"),
+                    HasSubstr("/entry/data/data (1 x 2)"), HasSubstr(name + "::/path")));
+  EXPECT_THAT(read_image(name + "::/entry/data/data").pixels, ElementsAre(50, 51));
+}
+
+TEST_F(Hdf5Test, AGridIsAStackThatKnowsItsSides) {
+  // Chunks that are no divisors of the grid, nor of the image.
+  ints("/contiguous", {2, 3, 2, 2});
+  ints("/chunked", {2, 3, 2, 2}, {2, 2, 1, 2});
+  ints("/packed", {2, 3, 2, 2}, {1, 2, 2, 2}, 4);
+  ints("/deep", {1, 2, 1, 3, 2, 2}, {1, 1, 1, 1, 2, 2});
+  const auto& name = close();
+  for (const char* dataset : {"/contiguous", "/chunked", "/packed", "/deep"}) {
+    const auto source = open_source(name + "::" + dataset);
+    ASSERT_EQ(source->info().frames, 6u) << dataset;
+    if (std::string(dataset) == "/deep") {
+      EXPECT_THAT(source->info().grid, ElementsAre(1, 2, 1, 3));
+    } else {
+      EXPECT_THAT(source->info().grid, ElementsAre(2, 3));
+    }
+    for (std::int32_t i = 0; i < 6; ++i) {
+      EXPECT_THAT(pixels_of<std::int32_t>(source->read(static_cast<std::uint64_t>(i))),
+                  ElementsAre(4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3))
+          << dataset;
+    }
+  }
 }
 
 TEST_F(Hdf5Test, JoinsTheNumberedDatasetsOfAMasterFile) {
@@ -113,7 +140,7 @@ TEST_F(Hdf5Test, TakesTheOnlyImageOrListsWhatThereIs) {
   EXPECT_THAT(open_fault(two), AllOf(HasSubstr("/a (2 x 2), /b (1 x 2 x 3)"), HasSubstr(two + "::/path")));
   open("none.h5");
   ints("/curve", {5});
-  EXPECT_THAT(open_fault(close()), HasSubstr("no dataset of 2 or 3 dimensions; the file has /curve (5)"));
+  EXPECT_THAT(open_fault(close()), HasSubstr("no dataset of 2 dimensions or more; the file has /curve (5)"));
 }
 
 TEST_F(Hdf5Test, ReadsSaturationAndWavelength) {
@@ -132,7 +159,6 @@ TEST_F(Hdf5Test, ReadsSaturationAndWavelength) {
 }
 
 TEST_F(Hdf5Test, RefusesOtherShapesAndTypes) {
-  ints("/cube", {1, 2, 2, 2});
   ints("/curve", {2});
   ints("/none", {0, 2, 2}, {1, 2, 2});
   const hid_t text = H5Tcopy(H5T_C_S1);
@@ -140,8 +166,7 @@ TEST_F(Hdf5Test, RefusesOtherShapesAndTypes) {
   dataset<char>("/text", {1, 2}, std::vector<char>(8, 'x'), text, text);
   H5Tclose(text);
   const auto& name = close();
-  EXPECT_THAT(open_fault(name + "::/cube"), HasSubstr("4 dimensions: neither an image nor a stack"));
-  EXPECT_THAT(open_fault(name + "::/curve"), HasSubstr("1 dimensions"));
+  EXPECT_THAT(open_fault(name + "::/curve"), HasSubstr("1 dimensions: neither an image nor a stack"));
   EXPECT_THAT(open_fault(name + "::/none"), HasSubstr("holds no frames"));
   EXPECT_THAT(open_fault(name + "::/text"), HasSubstr("no integers or floats"));
   EXPECT_THAT(open_fault(name + "::/absent"),
