@@ -13,14 +13,11 @@
 #include <annulus/geometry/detector.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/outputs/sink.hpp>
-#include <annulus/plan/csr_view.hpp>
 #include <annulus/plan/pattern.hpp>
 #include <annulus/plan/plan.hpp>
 #include <annulus/plan/plan_cache.hpp>
 #include <annulus/plan/recipe.hpp>
-#include <annulus/sources/file_stream.hpp>
 #include <annulus/sources/frame_source.hpp>
 #include <annulus/sources/frame_stream.hpp>
-#include <annulus/sources/memory_stream.hpp>
-#include <annulus/sources/writers.hpp>
+#include <annulus/sources/streams.hpp>
 #include <annulus/version.hpp>

@@ -4,7 +4,7 @@
 #include <annulus/engine/inputs.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/verify_output.hpp>
-#include <annulus/sources/file_stream.hpp>
+#include <annulus/sources/streams.hpp>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -42,14 +42,14 @@ void verify_frames(const std::vector<std::string>& urls, const VerifyCommand& co
   settings.open.verify_checksum = true;
   settings.threads = resolve_threads(0);
   settings.check_frame = [](const Frame& frame) { decode_frame(frame); };
-  FileStream stream(urls, settings);
-  stream.read_ahead(2 * settings.threads);
+  const auto stream = stream_files(urls, settings);
+  stream->read_ahead(2 * settings.threads);
   Progress progress("verifying", command.quiet || command.json);
-  while (const auto item = stream.next({})) {
+  while (const auto item = stream->next({})) {
     if (std::holds_alternative<Pause>(*item)) continue;
     ++result.frames;
     if (const auto* const bad = std::get_if<BadFrame>(&*item)) result.add_fault(bad->error.what());
-    progress.update(result.frames, result.faults.size(), stream.expected());
+    progress.update(result.frames, result.faults.size(), stream->expected());
   }
   progress.finish();
 }

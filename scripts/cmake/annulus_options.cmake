@@ -31,9 +31,10 @@ endif()
 add_library(annulus_test_flags INTERFACE)
 target_compile_options(annulus_test_flags INTERFACE -Wall -Wextra -Werror -ffp-contract=off -O1)
 
-# Programs with a command line: as the rooms, but likewise without UndefinedBehavior, for CLI11's sake.
+# Programs with a command line: as the rooms, but likewise without UndefinedBehavior, for CLI11's sake. What they do
+# takes no time; CLI11 and JSON take a third less to compile like this.
 add_library(annulus_program_flags INTERFACE)
-target_compile_options(annulus_program_flags INTERFACE -Wall -Wextra -Werror -ffp-contract=off)
+target_compile_options(annulus_program_flags INTERFACE -Wall -Wextra -Werror -ffp-contract=off $<$<CONFIG:Release>:-O1>)
 
 if(ANNULUS_SANITIZE)
   string(REPLACE ",undefined" "" sanitize_tests "${ANNULUS_SANITIZE}")

@@ -6,7 +6,7 @@
 #include <annulus/geometry/poni.hpp>
 #include <annulus/plan/plan_cache.hpp>
 #include <annulus/plan/validity.hpp>
-#include <annulus/sources/file_stream.hpp>
+#include <annulus/sources/streams.hpp>
 
 #include <fmt/core.h>
 
@@ -154,7 +154,7 @@ void open_inputs(const IntegrateConfig& config, const std::shared_ptr<const File
   const auto folder = config.follow ? folder_to_follow(config.inputs) : std::nullopt;
   if (!folder) {
     scan.urls = expand_inputs(config.inputs);
-    scan.stream = std::make_unique<FileStream>(scan.urls, std::move(settings));
+    scan.stream = stream_files(scan.urls, std::move(settings));
     return;
   }
   scan.urls = {*folder};
@@ -162,8 +162,7 @@ void open_inputs(const IntegrateConfig& config, const std::shared_ptr<const File
   FolderSettings watched;
   watched.open = settings.open;
   watched.timeout = config.follow_timeout;
-  scan.stream = std::make_unique<FileStream>(std::make_unique<FolderWatch>(*folder, std::move(watched)),
-                                             std::move(settings));
+  scan.stream = stream_folder(*folder, std::move(watched), std::move(settings));
 }
 
 }  // namespace
@@ -175,7 +174,7 @@ FrameProperties properties_of(const ScanInfo& info) {
 FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open) {
   FileStreamSettings settings;
   settings.open = open;
-  return properties_of(FileStream(urls, std::move(settings)).info({}));
+  return properties_of(stream_files(urls, std::move(settings))->info({}));
 }
 
 ScanPlan make_scan_plan(const IntegrateConfig& config, std::stop_token stop) {

@@ -343,4 +343,14 @@ FileStream::ReadItem FileStream::read(const Task& task) const {
   }
 }
 
+std::unique_ptr<FrameStream> stream_files(std::vector<std::string> urls, FileStreamSettings settings) {
+  return std::make_unique<FileStream>(std::move(urls), std::move(settings));
+}
+
+std::unique_ptr<FrameStream> stream_folder(std::string folder, FolderSettings watch,
+                                           FileStreamSettings settings) {
+  return std::make_unique<FileStream>(std::make_unique<FolderWatch>(std::move(folder), std::move(watch)),
+                                      std::move(settings));
+}
+
 }  // namespace annulus

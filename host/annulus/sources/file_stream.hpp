@@ -4,12 +4,9 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/frame.hpp>
 #include <annulus/sources/folder_watch.hpp>
-#include <annulus/sources/frame_source.hpp>
-#include <annulus/sources/frame_stream.hpp>
+#include <annulus/sources/streams.hpp>
 
 #include <cstdint>
-#include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,26 +18,10 @@
 
 namespace annulus {
 
-struct FileStreamSettings {
-  OpenOptions open = {};
-  unsigned threads = 2;
-  // Bytes of frames that were read and are not gone yet, wherever they are, and of unpacked archives. A
-  // single frame is always read, whatever its size.
-  std::uint64_t memory = std::numeric_limits<std::uint64_t>::max();
-  // Runs in the reading thread on every file but the one that info() speaks of; may throw Error to refuse it.
-  std::function<void(const FrameSource&, const std::string& url)> check_file = {};
-  // The same for every frame.
-  std::function<void(const Frame&)> check_frame = {};
-};
-
-// The first file that can be read is opened by info() and stays open for next(). The threads that read begin
-// with the first next(). A frame that cannot be read is a BadFrame, and so is a file that cannot be opened.
+// What stream_files() and stream_folder() make.
 class FileStream final : public FrameStream {
  public:
-  // One file after the other. With open.follow each is waited for, and until its series ends.
   FileStream(std::vector<std::string> urls, FileStreamSettings settings);
-
-  // The files of a folder, as they are completed.
   FileStream(std::unique_ptr<FolderWatch> folder, FileStreamSettings settings);
 
   ~FileStream() override;

@@ -11,6 +11,7 @@
 #include <annulus/core/clock.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/sources/frame_source.hpp>
+#include <annulus/sources/streams.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -22,14 +23,6 @@
 #include <string>
 
 namespace annulus {
-
-struct FolderSettings {
-  OpenOptions open = {};
-  double timeout = 60;        // seconds without anything new that end the scan, or the waiting for a file
-  bool use_inotify = true;    // off: the folder is only listed, as for network file systems
-  double poll_seconds = 0.5;  // between two listings; longer for folders that take long to list
-  double settle_seconds = 1;  // after which a file that nobody closed, as far as we know, is complete
-};
 
 class FolderWatch {
  public:

@@ -1,7 +1,24 @@
 #include <annulus/sources/header_checks.hpp>
-#include <annulus/sources/memory_stream.hpp>
+#include <annulus/sources/streams.hpp>
+
+#include <cstddef>
+#include <utility>
 
 namespace annulus {
+namespace {
+
+class MemoryStream final : public FrameStream {
+ public:
+  MemoryStream(std::vector<Frame> frames, std::string name, std::vector<std::string> columns);
+
+  const ScanInfo& info(std::stop_token stop) override;
+  std::optional<StreamItem> next(std::stop_token stop) override;
+
+ private:
+  std::vector<Frame> frames_;
+  ScanInfo info_;
+  std::size_t handed_out_ = 0;
+};
 
 MemoryStream::MemoryStream(std::vector<Frame> frames, std::string name, std::vector<std::string> columns)
     : frames_(std::move(frames)) {
@@ -30,6 +47,13 @@ std::optional<StreamItem> MemoryStream::next(std::stop_token stop) {
   if (frame.id.source.empty()) frame.id = {handed_out_, info_.name, handed_out_, frames_.size() > 1};
   ++handed_out_;
   return frame;
+}
+
+}  // namespace
+
+std::unique_ptr<FrameStream> stream_memory(std::vector<Frame> frames, std::string name,
+                                           std::vector<std::string> columns) {
+  return std::make_unique<MemoryStream>(std::move(frames), std::move(name), std::move(columns));
 }
 
 }  // namespace annulus

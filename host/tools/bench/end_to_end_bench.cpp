@@ -1,6 +1,6 @@
 #include <annulus/backends/registry.hpp>
 #include <annulus/engine/reduce.hpp>
-#include <annulus/sources/file_stream.hpp>
+#include <annulus/sources/streams.hpp>
 #include <annulus/version.hpp>
 
 #include <tools/bench/candidates.hpp>
@@ -43,8 +43,8 @@ void time_scan(const EndToEndCase& run, std::vector<double>& seconds) {
   ReductionSummary summary;
   seconds.push_back(seconds_of([&] {
     const auto sink = open_nexus(run.output, run.job, description, IfExists::kOverwrite);
-    FileStream stream(run.scan.urls, files);
-    summary = reduce(stream, run.job, *backend, *sink, settings);
+    const auto stream = stream_files(run.scan.urls, files);
+    summary = reduce(*stream, run.job, *backend, *sink, settings);
     sink->close();
   }));
   if (summary.first_fault) throw *summary.first_fault;

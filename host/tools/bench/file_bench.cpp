@@ -2,7 +2,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/plan/pattern.hpp>
-#include <annulus/sources/file_stream.hpp>
+#include <annulus/sources/streams.hpp>
 #include <annulus/version.hpp>
 
 #include <tools/bench/backend_case.hpp>
@@ -30,9 +30,9 @@ void read_all(const std::vector<std::string>& urls, const OpenOptions& open, uns
   settings.threads = readers;
   std::atomic<std::uint64_t> sum = 0;  // used, so that the reads are not optimised away
   settings.check_frame = [&](const Frame& frame) { sum += touch(frame.payload); };
-  FileStream stream(urls, std::move(settings));
-  stream.read_ahead(16);
-  while (const auto item = stream.next({})) {
+  const auto stream = stream_files(urls, std::move(settings));
+  stream->read_ahead(16);
+  while (const auto item = stream->next({})) {
     if (const auto* const bad = std::get_if<BadFrame>(&*item)) throw bad->error;
   }
 }

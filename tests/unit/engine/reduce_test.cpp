@@ -3,7 +3,6 @@
 #include <annulus/engine/reduce.hpp>
 #include <annulus/engine/scan_plan.hpp>
 #include <annulus/sources/file_stream.hpp>
-#include <annulus/sources/memory_stream.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -198,19 +197,19 @@ TEST(Reduction, WhatAStreamThrowsComesThroughAfterTheFramesBeforeIt) {
   const ScratchFolder folder;
   const ScanFiles scan(folder, 1, 5);
   struct Failing : FrameStream {
-    explicit Failing(MemoryStream& good) : good(good) {}
+    explicit Failing(FrameStream& good) : good(good) {}
     const ScanInfo& info(std::stop_token stop) override { return good.info(stop); }
     std::optional<StreamItem> next(std::stop_token stop) override {
       auto item = good.next(stop);
       if (!item) throw Error(ErrorKind::kInput, "detector", "it does not answer");
       return item;
     }
-    MemoryStream& good;
+    FrameStream& good;
   };
   std::vector<Frame> frames;
   for (const auto& pixels : scan.pixels) frames.push_back(raw_frame(scan.shape, PixelType::kI32, pixels));
-  MemoryStream good(std::move(frames));
-  Failing stream(good);
+  const auto good = stream_memory(std::move(frames));
+  Failing stream(*good);
   MemorySink sink;
   EXPECT_THROW(reduce(stream, {scan.plan, scan.recipe}, *loaded_backend(scan), sink), Error);
   EXPECT_EQ(sink.frames.size(), 5u);
@@ -225,9 +224,9 @@ TEST(Reduction, PointsGoWithTheirFrames) {
     frames.back().point = {static_cast<double>(frames.size())};
     frames.back().id = {};
   }
-  MemoryStream stream(std::move(frames), "memory", {"motor"});
+  const auto stream = stream_memory(std::move(frames), "memory", {"motor"});
   MemorySink sink;
-  EXPECT_EQ(reduce(stream, {scan.plan, scan.recipe}, *loaded_backend(scan), sink).frames, 20u);
+  EXPECT_EQ(reduce(*stream, {scan.plan, scan.recipe}, *loaded_backend(scan), sink).frames, 20u);
   for (std::size_t i = 0; i < sink.frames.size(); ++i) {
     EXPECT_EQ(sink.frames[i].point, std::vector<double>{static_cast<double>(i + 1)});
     EXPECT_EQ(describe(sink.frames[i].id), "memory, frame " + std::to_string(i));

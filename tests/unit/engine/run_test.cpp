@@ -2,7 +2,7 @@
 #include <annulus/engine/run.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/outputs/reader.hpp>
-#include <annulus/sources/memory_stream.hpp>
+#include <annulus/sources/streams.hpp>
 
 #include <gmock/gmock.h>
 
@@ -60,8 +60,8 @@ TEST(Run, TakesFramesFromElsewhere) {
     frames.push_back(raw_frame(scan.shape, PixelType::kI32, pixels));
     frames.back().id = {};
   }
-  MemoryStream stream(std::move(frames), "camera");
-  const RunReport report = run(config, stream);
+  const auto stream = stream_memory(std::move(frames), "camera");
+  const RunReport report = run(config, *stream);
   EXPECT_EQ(report.summary.frames, 3u);
   const auto from_files = read_patterns(folder.file("a.nxs")), from_memory = read_patterns(report.output);
   EXPECT_EQ(from_memory.frames[2].source, "camera");

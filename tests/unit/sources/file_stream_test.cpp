@@ -1,6 +1,5 @@
 #include <annulus/core/buffer_pool.hpp>
 #include <annulus/sources/file_stream.hpp>
-#include <annulus/sources/memory_stream.hpp>
 
 #include <gmock/gmock.h>
 
@@ -205,17 +204,17 @@ TEST(MemoryStream, HandsOutItsFramesWithNumbersAndPoints) {
   for (Frame& frame : frames) frame.shape = {1, 1};
   frames[1].id = {0, "camera", 40, true};
   frames[2].point = {1.5};
-  MemoryStream stream(frames, "live", {"x"});
-  EXPECT_EQ(stream.info({}).count, 3u);
-  EXPECT_EQ(stream.expected(), 3u);
-  EXPECT_EQ(stream.info({}).columns, std::vector<std::string>{"x"});
-  EXPECT_EQ(describe(next_item(stream)->id), "live, frame 0");
-  const auto second = next_item(stream);
+  const auto stream = stream_memory(frames, "live", {"x"});
+  EXPECT_EQ(stream->info({}).count, 3u);
+  EXPECT_EQ(stream->expected(), 3u);
+  EXPECT_EQ(stream->info({}).columns, std::vector<std::string>{"x"});
+  EXPECT_EQ(describe(next_item(*stream)->id), "live, frame 0");
+  const auto second = next_item(*stream);
   EXPECT_EQ(second->id.index, 1u);
   EXPECT_EQ(describe(second->id), "camera, frame 40");
-  EXPECT_EQ(next_item(stream)->frame->point, std::vector<double>{1.5});
-  EXPECT_FALSE(next_item(stream));
-  EXPECT_THAT(message_of(ErrorKind::kInput, [] { MemoryStream({}, "nothing").info({}); }),
+  EXPECT_EQ(next_item(*stream)->frame->point, std::vector<double>{1.5});
+  EXPECT_FALSE(next_item(*stream));
+  EXPECT_THAT(message_of(ErrorKind::kInput, [] { stream_memory({}, "nothing")->info({}); }),
               HasSubstr("nothing"));
 }
 
