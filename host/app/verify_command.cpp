@@ -31,6 +31,7 @@ struct VerifyResult {
   std::uint64_t frames = 0;
   std::uint64_t recorded_bad = 0;
   nlohmann::json faults = nlohmann::json::array();
+  nlohmann::json notes = nlohmann::json::array();
 
   void add_fault(const std::string& text) { faults.push_back(in_our_words(text)); }
 };
@@ -58,7 +59,7 @@ int verify(const VerifyCommand& command) {
   std::vector<std::string> frames;
   VerifyResult result;
   for (const std::string& url : expand_inputs(command.config.inputs)) {
-    if (!is_annulus_output(url)) {
+    if (!is_annulus_output(url) && !was_annulus_output(url)) {
       frames.push_back(url);
       continue;
     }
@@ -66,19 +67,23 @@ int verify(const VerifyCommand& command) {
     result.frames += check.frames;
     result.recorded_bad += check.recorded_bad;
     for (const std::string& fault : check.faults) result.add_fault(fault);
+    for (const std::string& note : check.notes) result.notes.push_back(in_our_words(note));
   }
   if (!frames.empty()) verify_frames(frames, command, result);
 
   if (command.json) {
     fmt::print("{}\n", as_text(nlohmann::json{{"frames", result.frames},
                                               {"recorded_bad", result.recorded_bad},
-                                              {"faults", result.faults}}));
+                                              {"faults", result.faults},
+                                              {"notes", result.notes}}));
   } else {
     for (const auto& fault : result.faults) fmt::print(stderr, "bad: {}\n", fault.get<std::string>());
     const std::string recorded =
         result.recorded_bad > 0 ? fmt::format("; {} recorded as bad when reduced", result.recorded_bad) : "";
-    if (!command.quiet)
+    if (!command.quiet) {
+      for (const auto& note : result.notes) fmt::print(stderr, "annulus: {}\n", note.get<std::string>());
       fmt::print("{} frames verified, {} bad{}\n", result.frames, result.faults.size(), recorded);
+    }
   }
   return result.faults.empty() ? kSuccess : kInputError;
 }
@@ -86,9 +91,9 @@ int verify(const VerifyCommand& command) {
 }  // namespace
 
 void add_verify(CommandLine& program) {
-  Command command = program.add_command(
-      "verify",
-      "Check frames (checksum, every pixel decodes) and outputs (patterns follow from accumulators)");
+  Command command = program.add_command("verify",
+                                        "Check frames (checksum, every pixel decodes) and outputs (patterns "
+                                        "follow from accumulators, checksums)");
   const auto state = std::make_shared<VerifyCommand>();
   bind_options(command, state->config, is_of_inputs);
   command.add("json", &state->json, "Print JSON");

@@ -79,8 +79,8 @@ def test_keep_going_records_the_bad_frame_and_its_reason(annulus, scan, tmp_path
         assert numpy.isnan(intensity[13]).all()
         assert numpy.isfinite(numpy.delete(intensity, 13, axis=0)).any(axis=1).all()
         assert list(numpy.flatnonzero(file["entry/frames/status"][()])) == [13]
-        assert file["entry/frames/fault"][13].decode().strip("\0 ")
-        assert not file["entry/frames/fault"][12].decode().strip("\0 ")
+        assert file["entry/frames/fault"][13, 0].decode().strip("\0 ")
+        assert not file["entry/frames/fault"][12, 0].decode().strip("\0 ")
     verified = annulus("verify", tmp_path / "out.nxs")
     assert verified.returncode == 0 and "24 frames verified, 0 bad; 1 recorded as bad when reduced" in verified.stdout
 
@@ -90,7 +90,7 @@ def test_a_stored_fault_names_no_option_and_a_printed_one_names_the_flag(annulus
     damage(scan, tmp_path / "scan", 13, break_payload)
     done = run(annulus, scan, tmp_path / "out.nxs", "--keep-going", "--json", inputs=[tmp_path / "scan"])
     with h5py.File(tmp_path / "out.nxs") as file:
-        stored = file["entry/frames/fault"][13].decode().strip("\0 ")
+        stored = file["entry/frames/fault"][13, 0].decode().strip("\0 ")
     assert stored and "keep" not in stored and "`" not in stored
     for printed in (done.stderr, json.loads(done.stdout)["first_fault"]):
         assert stored in printed and "--keep-going" in printed and "`" not in printed

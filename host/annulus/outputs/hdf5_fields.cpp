@@ -133,6 +133,17 @@ Hdf5Handle write_number(hid_t parent, const char* name, double value, const char
   return dataset;
 }
 
+Hdf5Handle write_number(hid_t parent, const char* name, std::uint64_t value) {
+  return put_dataset(parent, name, H5T_NATIVE_UINT64, scalar_space().get(), &value);
+}
+
+void overwrite_number(hid_t file, const char* path, std::uint64_t value) {
+  const Hdf5Handle dataset(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
+  if (!dataset || H5Dwrite(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0) {
+    throw_hdf5(ErrorKind::kOutput, file, fmt::format("cannot write {}", path));
+  }
+}
+
 Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<double>& values, std::size_t rows) {
   return put_dataset(parent, name, H5T_NATIVE_DOUBLE, array_space(values.size(), rows).get(), values.data());
 }
@@ -170,6 +181,19 @@ std::optional<std::string> read_text_attribute(hid_t parent, const std::string& 
   const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
   return text_value(type.get(), space.get(),
                     [&](hid_t memory, void* buffer) { return H5Aread(attribute.get(), memory, buffer); });
+}
+
+std::optional<std::uint64_t> read_whole_number(hid_t parent, const std::string& path) {
+  if (!has_object(parent, path)) return {};
+  const Hdf5Handle dataset(H5Dopen2(parent, path.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset) return {};
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  std::uint64_t value = 0;
+  if (H5Sget_simple_extent_npoints(space.get()) != 1 ||
+      H5Dread(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0) {
+    return {};
+  }
+  return value;
 }
 
 std::optional<double> read_number_attribute(hid_t parent, const std::string& path, const char* name) {

@@ -28,6 +28,9 @@ void write_attribute(hid_t object, const char* name, std::int32_t value);
 void write_text(hid_t parent, const std::string& name, std::string_view text);
 void write_flag(hid_t parent, const char* name, bool value);  // an enumeration that h5py reads as a bool
 Hdf5Handle write_number(hid_t parent, const char* name, double value, const char* units);
+Hdf5Handle write_number(hid_t parent, const char* name, std::uint64_t value);
+// A number that is there already, as write_number made it.
+void overwrite_number(hid_t file, const char* path, std::uint64_t value);
 // rows = 0: one dimension; else two, with so many rows.
 Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<double>& values,
                        std::size_t rows = 0);
@@ -37,6 +40,7 @@ Hdf5Handle write_array(hid_t parent, const char* name, const std::vector<std::in
 // Reading: nothing if the object is absent or of another kind.
 std::optional<std::string> read_text(hid_t parent, const std::string& path);
 std::optional<std::string> read_text_attribute(hid_t parent, const std::string& path, const char* name);
+std::optional<std::uint64_t> read_whole_number(hid_t parent, const std::string& path);
 std::optional<double> read_number_attribute(hid_t parent, const std::string& path, const char* name);
 std::optional<std::vector<double>> read_doubles(hid_t parent, const std::string& path,
                                                 std::size_t most_values);

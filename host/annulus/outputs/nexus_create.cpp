@@ -1,3 +1,4 @@
+#include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/row_dataset.hpp>
@@ -93,6 +94,12 @@ Hdf5Handle write_reduction(hid_t entry, const Plan& plan, const RunDescription& 
   const Hdf5Handle input = create_input(reduction.get());
   std::set<std::string> taken;
   for (const auto& [name, value] : run.options) write_text(input.get(), field_name(name, taken), value);
+  // By the names that NXazint1d has for them: importers look for these.
+  const bool degrees = plan.options.unit == Unit::kTwoThetaDeg;
+  write_text(input.get(), "unit", degrees ? std::string_view("2th") : name_of(plan.options.unit));
+  if (plan.options.polarization)
+    write_number(input.get(), "polarization_factor", *plan.options.polarization, nullptr);
+  if (plan.axes.size() > 1) write_number(input.get(), "azimuth_bins", std::uint64_t{plan.axes[1].bins()});
   write_text(input.get(), "poni", run.poni_text);
   write_text(input.get(), "configuration", run.config_json);
   write_text(input.get(), "plan_hash", plan.hash);
@@ -166,6 +173,10 @@ void create_bin_rows(hid_t file, const Job& job, std::uint64_t expected) {
   }
 }
 
+RowChunk scalar_chunk(std::uint64_t expected) {
+  return {expected == 0 ? kScalarChunkRows : std::min<std::uint64_t>(kScalarChunkRows, expected)};
+}
+
 void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
   const Hdf5Handle frames = create_group(entry, "frames", "NXcollection");
   write_attribute(frames.get(), "description",
@@ -179,8 +190,7 @@ void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
   }
   const std::uint64_t expected = run.expected_frames;
   const RowExtent one_value;
-  const RowChunk chunk{expected == 0 ? kScalarChunkRows
-                                     : std::min<std::uint64_t>(kScalarChunkRows, expected)};
+  const RowChunk chunk = scalar_chunk(expected);
   const std::uint64_t zero = 0;
   const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
   create_rows(file, layout::kFrameIndex, H5T_NATIVE_UINT64, one_value, chunk, &zero);
@@ -195,10 +205,30 @@ void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
     const Hdf5Handle type = fixed_text_type(length);
     const std::string empty(length, '\0');
     const RowChunk texts{std::min(layout::chunk_rows(length, expected), chunk.rows)};
-    create_rows(file, path, type.get(), one_value, texts, empty.data());
+    create_rows(file, path, type.get(), layout::kTextRow, texts, empty.data());
   };
   create_texts(layout::kSource, layout::source_length(run.longest_source_name));
   create_texts(layout::kFault, layout::kFaultLength);
+}
+
+constexpr std::string_view kChecksumsDescription =
+    "XXH3, 64 bits. frames: one per frame, over what every dataset with a row per frame holds for it. "
+    "header: over all "
+    "that is stored once. closing: over the number of frames and the end time, written when the file is "
+    "closed; until "
+    "then a mark. annulus verify checks them.";
+
+// Last: the checksum of what is stored once covers the names of all objects.
+void write_checksums(hid_t file, hid_t entry, std::uint64_t expected) {
+  const Hdf5Handle group = create_group(entry, "checksums", "NXcollection");
+  write_attribute(group.get(), "description", kChecksumsDescription);
+  const std::uint64_t none = 0;
+  create_rows(file, layout::kFrameChecksums, H5T_NATIVE_UINT64, {}, scalar_chunk(expected), &none);
+  write_number(group.get(), "header", none);
+  write_number(group.get(), "closing", none);
+  const std::uint64_t header = header_checksum(file);
+  overwrite_number(file, layout::kHeaderChecksum, header);
+  overwrite_number(file, layout::kClosingChecksum, open_mark(header));
 }
 
 // Overwritten at each flush, which SWMR allows for a field of fixed size.
@@ -247,6 +277,7 @@ void write_structure(hid_t file, const std::string& name, const Job& job, const 
   write_data(entry.get(), plan);
   create_bin_rows(file, job, run.expected_frames);
   create_frame_rows(file, entry.get(), run);
+  write_checksums(file, entry.get(), run.expected_frames);
 }
 
 }  // namespace annulus

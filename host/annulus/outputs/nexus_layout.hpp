@@ -45,6 +45,13 @@ inline constexpr const char* kEndTime = "/entry/end_time";
 inline constexpr std::size_t kTimeLength = 32;
 inline constexpr const char* kMonitorApplied = "/entry/monitor_applied";
 
+// Checksums (checksums.hpp): of each frame, of what is stored once, and of what is known when the file is
+// closed. Files of version 0.1 have none.
+inline constexpr const char* kChecksums = "/entry/checksums";
+inline constexpr const char* kFrameChecksums = "/entry/checksums/frames";
+inline constexpr const char* kHeaderChecksum = "/entry/checksums/header";
+inline constexpr const char* kClosingChecksum = "/entry/checksums/closing";
+
 // Files of version 0.1 have one factor for all frames, as an attribute of the accumulators, and no dataset of
 // it.
 inline constexpr const char* kSharedFactor = "normalization_factor";
@@ -75,11 +82,16 @@ inline constexpr std::array<const char*, kQuantityCount> kSums = {
 constexpr const char* sums_of(Quantity quantity) { return kSums[static_cast<std::size_t>(quantity)]; }
 
 // What `input` holds beside the options; an option of such a name gets "_option" behind it.
-inline constexpr std::string_view kReservedInputs[] = {"poni", "configuration", "plan_hash", "backend"};
+inline constexpr std::string_view kReservedInputs[] = {
+    "poni", "configuration", "plan_hash", "backend", "unit", "polarization_factor", "azimuth_bins"};
 
 enum class Status : std::uint8_t { kGood = 0, kBad = 1, kNotStored = 255 };
 
 inline constexpr std::size_t kFaultLength = 256;
+
+// A text has a dimension of length 1 behind that of the frames: importers compare columns of one dimension
+// with their first value, which fails for texts. Files of version 0.1 have no such dimension.
+inline constexpr RowExtent kTextRow{1, 0};
 
 // In the group `data`: "radial_axis", with its edges in "radial_axis_edges"; "azimuthal_axis" likewise.
 std::string axis_field(AxisKind kind);

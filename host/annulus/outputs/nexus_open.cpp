@@ -156,6 +156,8 @@ void check_same_job(const fs::path& path, const Job& job) {
            "has its own",
            kCure);
   }
+  if (!has_object(file.get(), layout::kChecksums))
+    refuse(path, "was written by an earlier annulus, without checksums, which now every frame has", kCure);
   const bool errors = has_object(file.get(), layout::sums_of(Quantity::kVariance));
   if (errors != job.recipe.has_variance()) {
     refuse(path,
@@ -197,18 +199,18 @@ std::uint64_t cut_to_stored_frames(hid_t file) {
   const std::uint64_t frames = stored_frames(status);
   // The status goes first: while the rest is being cut it must not promise rows that are gone.
   status.resize(frames);
-  for (const char* path : {layout::kFrameIndex, layout::kSource, layout::kFrameInSource, layout::kFault,
-                           layout::kFractionBits, layout::kInvalidPixels}) {
+  for (const char* path : {layout::kFrameIndex, layout::kFrameInSource, layout::kNormalizationFactor,
+                           layout::kFractionBits, layout::kInvalidPixels, layout::kFrameChecksums}) {
     RowDataset(file, path, {}).resize(frames);
   }
+  for (const char* path : {layout::kSource, layout::kFault})
+    RowDataset(file, path, layout::kTextRow).resize(frames);
   const auto cut = [&](const char* path) {
     if (has_object(file, path)) RowDataset(file, path, bins).resize(frames);
   };
   cut(layout::kIntensity);
   cut(layout::kErrors);
   for (const char* path : layout::kSums) cut(path);
-  if (has_object(file, layout::kNormalizationFactor))
-    RowDataset(file, layout::kNormalizationFactor, {}).resize(frames);
   return frames;
 }
 

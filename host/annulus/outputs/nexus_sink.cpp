@@ -1,4 +1,5 @@
 #include <annulus/core/text.hpp>
+#include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
@@ -22,10 +23,11 @@ struct NexusSink::Rows {
         fraction_bits(file, layout::kFractionBits, {}),
         invalid_pixels(file, layout::kInvalidPixels, {}),
         index(file, layout::kFrameIndex, {}),
-        source(file, layout::kSource, {}),
+        source(file, layout::kSource, layout::kTextRow),
         frame_in_source(file, layout::kFrameInSource, {}),
         normalization(file, layout::kNormalizationFactor, {}),
-        fault(file, layout::kFault, {}),
+        fault(file, layout::kFault, layout::kTextRow),
+        checksum(file, layout::kFrameChecksums, {}),
         status(file, layout::kStatus, {}) {
     const RowExtent bins = layout::extent_of(job.plan->axes);
     if (job.recipe.has_variance()) errors.emplace(file, layout::kErrors, bins);
@@ -36,7 +38,7 @@ struct NexusSink::Rows {
 
   void resize_all_but_status(std::uint64_t rows) {
     for (RowDataset* dataset : {&intensity, &fraction_bits, &invalid_pixels, &index, &source,
-                                &frame_in_source, &normalization, &fault}) {
+                                &frame_in_source, &normalization, &fault, &checksum}) {
       dataset->resize(rows);
     }
     if (errors) errors->resize(rows);
@@ -47,36 +49,54 @@ struct NexusSink::Rows {
   std::optional<RowDataset> errors;
   std::vector<std::pair<Quantity, RowDataset>> sums;
   RowDataset fraction_bits, invalid_pixels;
-  RowDataset index, source, frame_in_source, normalization, fault, status;
+  RowDataset index, source, frame_in_source, normalization, fault, checksum, status;
+};
+
+// Frames that are being appended.
+struct NexusSink::Batch {
+  // Writes the rows of frames [at, at + count).
+  void put(RowDataset& dataset, std::size_t at, std::size_t count, const void* values) {
+    dataset.write(first + at, count, values);
+    const auto* row = static_cast<const std::byte*>(values);
+    for (std::size_t i = 0; i < count; ++i, row += dataset.row_bytes())
+      checksums[at + i] += dataset.checksum(row);
+  }
+  void leave_unwritten(const RowDataset& dataset) {
+    for (std::uint64_t& checksum : checksums) checksum += dataset.checksum_of_unwritten();
+  }
+
+  const std::vector<ReducedFrame>& frames;
+  std::uint64_t first;  // row of the first of them
+  std::vector<std::byte>& staging;
+  std::vector<std::uint64_t> checksums =
+      std::vector<std::uint64_t>(frames.size());  // sums, while rows are added
 };
 
 namespace {
 
 // One value a frame, taken from each frame in turn.
-template <typename T, typename Get>
-void write_column(RowDataset& dataset, std::uint64_t first, const std::vector<ReducedFrame>& frames,
-                  Get get) {
+template <typename T, typename Batch, typename Get>
+void write_column(RowDataset& dataset, Batch& batch, Get get) {
   std::vector<T> column;
-  column.reserve(frames.size());
-  for (const ReducedFrame& frame : frames) column.push_back(get(frame));
-  dataset.write(first, column.size(), column.data());
+  column.reserve(batch.frames.size());
+  for (const ReducedFrame& frame : batch.frames) column.push_back(get(frame));
+  batch.put(dataset, 0, column.size(), column.data());
 }
 
 // One row of bins a frame; `absent` stands for frames that have none.
-template <typename T, typename Get>
-void write_rows(RowDataset& dataset, std::uint64_t first, const std::vector<ReducedFrame>& frames,
-                RowExtent extent, T absent, std::vector<std::byte>& staging, Get get) {
+template <typename T, typename Batch, typename Get>
+void write_rows(RowDataset& dataset, Batch& batch, RowExtent extent, T absent, Get get) {
   const std::size_t bins = extent.values();
   if (layout::is_large(extent)) {
-    for (const ReducedFrame& frame : frames) {
-      const std::span<const T> values = get(frame);
-      dataset.write(first++, 1, values.empty() ? std::vector<T>(bins, absent).data() : values.data());
+    for (std::size_t i = 0; i < batch.frames.size(); ++i) {
+      const std::span<const T> values = get(batch.frames[i]);
+      batch.put(dataset, i, 1, values.empty() ? std::vector<T>(bins, absent).data() : values.data());
     }
     return;
   }
-  staging.resize(frames.size() * bins * sizeof(T));
-  T* row = reinterpret_cast<T*>(staging.data());
-  for (const ReducedFrame& frame : frames) {
+  batch.staging.resize(batch.frames.size() * bins * sizeof(T));
+  T* row = reinterpret_cast<T*>(batch.staging.data());
+  for (const ReducedFrame& frame : batch.frames) {
     const std::span<const T> values = get(frame);
     if (values.empty()) {
       std::fill_n(row, bins, absent);
@@ -85,21 +105,24 @@ void write_rows(RowDataset& dataset, std::uint64_t first, const std::vector<Redu
     }
     row += bins;
   }
-  dataset.write(first, frames.size(), staging.data());
+  batch.put(dataset, 0, batch.frames.size(), batch.staging.data());
 }
 
-template <typename Get>
-void write_texts(RowDataset& dataset, std::uint64_t first, const std::vector<ReducedFrame>& frames,
-                 std::vector<std::byte>& staging, Get get) {
+template <typename Batch, typename Get>
+void write_texts(RowDataset& dataset, Batch& batch, Get get) {
   const std::size_t length = dataset.value_bytes();
-  staging.assign(frames.size() * length, std::byte{0});
-  std::byte* target = staging.data();
-  for (const ReducedFrame& frame : frames) {
+  batch.staging.assign(batch.frames.size() * length, std::byte{0});
+  std::byte* target = batch.staging.data();
+  for (const ReducedFrame& frame : batch.frames) {
     const std::string text = get(frame, length);
     std::memcpy(target, text.data(), std::min(text.size(), length));
     target += length;
   }
-  dataset.write(first, frames.size(), staging.data());
+  batch.put(dataset, 0, batch.frames.size(), batch.staging.data());
+}
+
+std::uint8_t status_of(const ReducedFrame& frame) {
+  return static_cast<std::uint8_t>(frame.fault.empty() ? layout::Status::kGood : layout::Status::kBad);
 }
 
 std::uint64_t next_index(const RowDataset& index, std::uint64_t rows) {
@@ -127,6 +150,8 @@ NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& 
     rows_ = std::make_unique<Rows>(file_.get(), job_);
     stored_ = written_ = rows_->status.rows();
     index_offset_ = next_index(rows_->index, stored_);
+    header_checksum_ = read_whole_number(file_.get(), layout::kHeaderChecksum).value_or(0);
+    mark_open();
   });
 }
 
@@ -143,15 +168,14 @@ void NexusSink::append(const std::vector<ReducedFrame>& frames) {
   const Hdf5Session scope;
   step([&] {
     rows_->resize_all_but_status(written_ + frames.size());
-    write_bins(frames);
-    write_missing(frames);
-    write_frames(frames);
+    Batch batch{frames, written_, staging_};
+    write_bins(batch);
+    write_missing(batch);
+    write_frames(batch);
+    write_checksums(batch);
   });
   written_ += frames.size();
-  for (const ReducedFrame& frame : frames) {
-    const layout::Status status = frame.fault.empty() ? layout::Status::kGood : layout::Status::kBad;
-    statuses_.push_back(static_cast<std::uint8_t>(status));
-  }
+  for (const ReducedFrame& frame : frames) statuses_.push_back(status_of(frame));
 }
 
 void NexusSink::flush() {
@@ -165,16 +189,17 @@ void NexusSink::close() {
   step([&] {
     rows_->resize_all_but_status(written_);  // an append may have ended early
     flush_now();
+    seal();
     sync_to_disk(file_.get(), *fault_);
     release();
   });
   closed_ = true;
 }
 
-void NexusSink::write_bins(const std::vector<ReducedFrame>& frames) {
+void NexusSink::write_bins(Batch& batch) {
   constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
   const auto put = [&](RowDataset& dataset, auto absent, auto get) {
-    write_rows(dataset, written_, frames, layout::extent_of(job_.plan->axes), absent, staging_, get);
+    write_rows(dataset, batch, layout::extent_of(job_.plan->axes), absent, get);
   };
   put(rows_->intensity, kNothing, [](const ReducedFrame& f) { return std::span(f.pattern.intensity); });
   if (rows_->errors)
@@ -186,44 +211,74 @@ void NexusSink::write_bins(const std::vector<ReducedFrame>& frames) {
 }
 
 // Most frames lack no pixel: chunks of zeros are never written, and take no room in the file.
-void NexusSink::write_missing(const std::vector<ReducedFrame>& frames) {
-  const auto lacks_pixels = [](const ReducedFrame& f) { return f.sums.has(Quantity::kMissingCount); };
-  if (std::none_of(frames.begin(), frames.end(), lacks_pixels)) return;
+void NexusSink::write_missing(Batch& batch) {
   const RowExtent bins = layout::extent_of(job_.plan->axes);
   for (auto& [quantity, dataset] : rows_->sums) {
     if (!is_missing(quantity)) continue;
+    const auto lacks_pixels = [q = quantity](const ReducedFrame& f) { return f.sums.has(q); };
+    if (std::none_of(batch.frames.begin(), batch.frames.end(), lacks_pixels)) {
+      batch.leave_unwritten(dataset);
+      continue;
+    }
     if (!layout::is_large(bins)) {
-      write_rows(dataset, written_, frames, bins, std::int64_t{0}, staging_,
+      write_rows(dataset, batch, bins, std::int64_t{0},
                  [q = quantity](const ReducedFrame& f) { return f.sums[q]; });
       continue;
     }
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      if (frames[i].sums.has(quantity)) dataset.write_nonzero(written_ + i, frames[i].sums[quantity].data());
+    for (std::size_t i = 0; i < batch.frames.size(); ++i) {
+      const Sums& sums = batch.frames[i].sums;
+      if (sums.has(quantity)) dataset.write_nonzero(batch.first + i, sums[quantity].data());
+      batch.checksums[i] +=
+          sums.has(quantity) ? dataset.checksum(sums[quantity].data()) : dataset.checksum_of_unwritten();
     }
   }
 }
 
-void NexusSink::write_frames(const std::vector<ReducedFrame>& frames) {
-  write_column<std::uint64_t>(rows_->index, written_, frames,
+void NexusSink::write_frames(Batch& batch) {
+  write_column<std::uint64_t>(rows_->index, batch,
                               [&](const ReducedFrame& f) { return f.id.index + index_offset_; });
-  write_column<std::uint64_t>(rows_->frame_in_source, written_, frames,
+  write_column<std::uint64_t>(rows_->frame_in_source, batch,
                               [](const ReducedFrame& f) { return f.id.in_source; });
-  write_column<std::uint64_t>(rows_->invalid_pixels, written_, frames,
+  write_column<std::uint64_t>(rows_->invalid_pixels, batch,
                               [](const ReducedFrame& f) { return f.sums.invalid_pixels; });
-  write_column<std::int32_t>(rows_->fraction_bits, written_, frames,
+  write_column<std::int32_t>(rows_->fraction_bits, batch,
                              [](const ReducedFrame& f) { return f.sums.fraction_bits; });
-  write_column<double>(rows_->normalization, written_, frames,
-                       [](const ReducedFrame& f) { return f.normalization; });
+  write_column<double>(rows_->normalization, batch, [](const ReducedFrame& f) { return f.normalization; });
+  const auto& frames = batch.frames;
   const auto has_factor = [](const ReducedFrame& f) { return f.normalization != 1; };
   monitor_applied_ = monitor_applied_ || std::any_of(frames.begin(), frames.end(), has_factor);
-  write_texts(rows_->source, written_, frames, staging_, [](const ReducedFrame& f, std::size_t length) {
+  write_texts(rows_->source, batch, [](const ReducedFrame& f, std::size_t length) {
     return keep_tail(to_utf8(f.id.source), length);
   });
   if (std::any_of(frames.begin(), frames.end(), [](const ReducedFrame& f) { return !f.fault.empty(); })) {
-    write_texts(rows_->fault, written_, frames, staging_, [](const ReducedFrame& f, std::size_t length) {
+    write_texts(rows_->fault, batch, [](const ReducedFrame& f, std::size_t length) {
       return keep_head(to_utf8(f.fault), length);
     });
+  } else {
+    batch.leave_unwritten(rows_->fault);
   }
+}
+
+// The status has a part in it, although it is written later.
+void NexusSink::write_checksums(const Batch& batch) {
+  std::vector<std::uint64_t> checksums = batch.checksums;
+  for (std::size_t i = 0; i < checksums.size(); ++i) {
+    const std::uint8_t status = status_of(batch.frames[i]);
+    checksums[i] = frame_checksum(checksums[i] + rows_->status.checksum(&status), batch.first + i);
+  }
+  rows_->checksum.write(batch.first, checksums.size(), checksums.data());
+}
+
+// Before the first new frame: while this mark is in the file, nobody takes it for complete.
+void NexusSink::mark_open() {
+  if (read_whole_number(file_.get(), layout::kClosingChecksum) == open_mark(header_checksum_)) return;
+  overwrite_number(file_.get(), layout::kClosingChecksum, open_mark(header_checksum_));
+  if (H5Fflush(file_.get(), H5F_SCOPE_LOCAL) < 0) throw_hdf5(ErrorKind::kOutput, file_.get(), "cannot flush");
+}
+
+void NexusSink::seal() {
+  overwrite_number(file_.get(), layout::kClosingChecksum,
+                   closing_checksum(file_.get(), header_checksum_, stored_));
 }
 
 // SWMR allows it for a field of fixed size.

@@ -40,11 +40,15 @@ class NexusSink : public Sink {
 
  private:
   struct Rows;
+  struct Batch;
 
-  void write_bins(const std::vector<ReducedFrame>& frames);
-  void write_missing(const std::vector<ReducedFrame>& frames);
-  void write_frames(const std::vector<ReducedFrame>& frames);
+  void write_bins(Batch& batch);
+  void write_missing(Batch& batch);
+  void write_frames(Batch& batch);
+  void write_checksums(const Batch& batch);
   void note_monitor();
+  void mark_open();
+  void seal();
   void flush_now();
   void step(const std::function<void()>& work);
   [[noreturn]] void give_up(const std::string& reason);
@@ -58,6 +62,7 @@ class NexusSink : public Sink {
   std::uint64_t written_ = 0;           // rows appended
   std::uint64_t stored_ = 0;            // rows whose status is on disk
   std::uint64_t index_offset_ = 0;      // of this run's frames in the scan, not 0 after `append`
+  std::uint64_t header_checksum_ = 0;   // as the file states it
   std::vector<std::uint8_t> statuses_;  // of rows [stored_, written_)
   std::vector<std::byte> staging_;
   std::optional<Error> failure_;

@@ -88,15 +88,20 @@ class PatternFile::Content {
 
   hid_t get() const { return file_.get(); }
 
+  void read_rows_of(const char* field, const RowExtent& extent, std::uint64_t first, std::uint64_t count,
+                    hid_t type, void* values) const {
+    check(read_rows(get(), field, extent, first, count, type, values), field);
+  }
+
   void read_bins(const char* field, const RowExtent& extent, std::uint64_t first, std::uint64_t count,
                  std::span<double> values) const {
-    check(read_rows(get(), field, extent, first, count, H5T_NATIVE_DOUBLE, values.data()), field);
+    read_rows_of(field, extent, first, count, H5T_NATIVE_DOUBLE, values.data());
   }
 
   // One value per frame.
   void read_column(const char* field, std::uint64_t first, std::uint64_t count, hid_t type,
                    void* values) const {
-    check(read_rows(get(), field, {}, first, count, type, values), field);
+    read_rows_of(field, {}, first, count, type, values);
   }
 
  private:
@@ -238,8 +243,11 @@ std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uin
         length > kLongestField) {
       refuse_to_read(path_, fmt::format("is corrupt: {} is not text of fixed length", path));
     }
+    const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+    const bool of_version_01 = H5Sget_simple_extent_ndims(space.get()) == 1;
     std::vector<char> buffer(count * length);
-    file_->read_column(path, first, count, stored.get(), buffer.data());
+    file_->read_rows_of(path, of_version_01 ? RowExtent{} : layout::kTextRow, first, count, stored.get(),
+                        buffer.data());
     for (std::size_t i = 0; i < count; ++i) {
       const char* text = buffer.data() + i * length;
       records[i].*field = std::string(text, strnlen(text, length));
@@ -278,12 +286,28 @@ StoredPatterns read_patterns(const std::filesystem::path& path) {
   return file.read(0, file.frames());
 }
 
-bool is_annulus_output(const std::filesystem::path& path) {
+namespace {
+
+bool holds_for_file(const std::filesystem::path& path, bool (*holds)(hid_t file)) {
   const Hdf5Session scope;
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error) || error) return false;
   const Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
-  return file && is_output(file.get());
+  return file && holds(file.get());
+}
+
+bool has_marks_of_output(hid_t file) {
+  return read_text(file, std::string(layout::kReduction) + "/program") == layout::kProgram ||
+         read_text_attribute(file, "/", "creator") == layout::kProgram ||
+         has_object(file, layout::kChecksums);
+}
+
+}  // namespace
+
+bool is_annulus_output(const std::filesystem::path& path) { return holds_for_file(path, is_output); }
+
+bool was_annulus_output(const std::filesystem::path& path) {
+  return holds_for_file(path, has_marks_of_output) && !is_annulus_output(path);
 }
 
 }  // namespace annulus

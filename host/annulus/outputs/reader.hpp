@@ -105,4 +105,7 @@ StoredPatterns read_patterns(const std::filesystem::path& path);
 // Never throws: false for what cannot be opened, too.
 bool is_annulus_output(const std::filesystem::path& path);
 
+// The same of an output in which what makes it one was changed or lost.
+bool was_annulus_output(const std::filesystem::path& path);
+
 }  // namespace annulus

@@ -1,3 +1,4 @@
+#include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/row_dataset.hpp>
 
 #include <fmt/core.h>
@@ -43,6 +44,16 @@ std::optional<std::uint64_t> rows_of(hid_t dataset, RowExtent extent) {
   H5Sget_simple_extent_dims(space.get(), size.data(), nullptr);
   if (size != sizes_of(extent, size[0])) return {};
   return size[0];
+}
+
+// What rows hold that were never written.
+std::vector<std::byte> fill_row(hid_t dataset, hid_t type, std::size_t values) {
+  const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+  const std::size_t size = H5Tget_size(type);
+  std::vector<std::byte> row(values * size);
+  H5Pget_fill_value(creation.get(), type, row.data());
+  for (std::size_t i = 1; i < values; ++i) std::copy_n(row.data(), size, row.data() + i * size);
+  return row;
 }
 
 // A part of a dataset, there and in memory.
@@ -101,6 +112,32 @@ ReadRows read_rows(hid_t file, const char* path, RowExtent extent, std::uint64_t
   return good ? ReadRows::kGood : ReadRows::kFailed;
 }
 
+std::optional<std::vector<std::byte>> read_raw_rows(hid_t file, const std::string& path, std::uint64_t first,
+                                                    std::uint64_t count, std::size_t most_bytes) {
+  constexpr int kMostDimensions = 8;
+  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset) return {};
+  const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  if (rank < 1 || rank > kMostDimensions || H5Tis_variable_str(type.get()) > 0) return {};
+  std::array<hsize_t, kMostDimensions> size{}, start{};
+  H5Sget_simple_extent_dims(space.get(), size.data(), nullptr);
+  std::size_t row_bytes = H5Tget_size(type.get());
+  for (int i = 1; i < rank; ++i) {
+    if (size[i] == 0 || row_bytes > most_bytes / size[i]) return {};
+    row_bytes *= size[i];
+  }
+  if (first > size[0] || count > size[0] - first) return {};
+  start[0] = first;
+  size[0] = count;
+  const Hdf5Handle memory(H5Screate_simple(rank, size.data(), nullptr), H5Sclose);
+  H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
+  std::vector<std::byte> rows(count * row_bytes);
+  if (H5Dread(dataset.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT, rows.data()) < 0) return {};
+  return rows;
+}
+
 RowDataset::RowDataset(hid_t file, const char* path, RowExtent extent) : path_(path), extent_(extent) {
   if (has_object(file, path_)) {
     // Opened twice, because the size of the cache follows from the size of the chunks.
@@ -115,6 +152,12 @@ RowDataset::RowDataset(hid_t file, const char* path, RowExtent extent) : path_(p
   const auto rows = rows_of(dataset_.get(), extent);
   if (!rows) throw_hdf5(ErrorKind::kOutput, file, fmt::format("the dataset {} has another shape", path));
   rows_ = *rows;
+  seed_ = checksum_seed(path_);
+  unwritten_ = checksum(fill_row(dataset_.get(), type_.get(), extent.values()).data());
+}
+
+std::uint64_t RowDataset::checksum(const void* row) const {
+  return row_checksum(seed_, {static_cast<const std::byte*>(row), row_bytes()});
 }
 
 std::size_t RowDataset::value_bytes() const { return H5Tget_size(type_.get()); }

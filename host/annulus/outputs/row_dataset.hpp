@@ -6,7 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace annulus {
 
@@ -37,6 +39,11 @@ enum class ReadRows { kGood, kOtherShape, kFailed };
 ReadRows read_rows(hid_t file, const char* path, RowExtent extent, std::uint64_t first, std::uint64_t count,
                    hid_t type, void* values);
 
+// The bytes of rows [first, first + count) as they are stored, whatever the shape of a row. None if there are
+// fewer rows, they cannot be read, or a row has more than `most_bytes`.
+std::optional<std::vector<std::byte>> read_raw_rows(hid_t file, const std::string& path, std::uint64_t first,
+                                                    std::uint64_t count, std::size_t most_bytes);
+
 class RowDataset {
  public:
   using Sizes =
@@ -47,6 +54,7 @@ class RowDataset {
 
   std::uint64_t rows() const { return rows_; }
   std::size_t value_bytes() const;
+  std::size_t row_bytes() const { return extent_.values() * value_bytes(); }
   hid_t id() const { return dataset_.get(); }
 
   // Makes it exactly `rows` long.
@@ -59,6 +67,10 @@ class RowDataset {
   // these take no room in the file.
   void write_nonzero(std::uint64_t row, const std::int64_t* values);
 
+  // What a row of these values, and one that was never written, adds to the checksum of its frame.
+  std::uint64_t checksum(const void* row) const;
+  std::uint64_t checksum_of_unwritten() const { return unwritten_; }
+
  private:
   void write_part(const Sizes& start, const Sizes& size, const void* values);
 
@@ -68,6 +80,8 @@ class RowDataset {
   std::uint64_t rows_ = 0;
   Hdf5Handle dataset_;
   Hdf5Handle type_;
+  std::uint64_t seed_ = 0;
+  std::uint64_t unwritten_ = 0;
 };
 
 }  // namespace annulus

@@ -1,4 +1,5 @@
 #include <annulus/hdf5/open_file.hpp>
+#include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/verify_output.hpp>
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 
 namespace annulus {
@@ -19,13 +21,17 @@ namespace {
 constexpr std::uint64_t kMostFramesAtOnce = 64;
 constexpr std::uint64_t kMostBinsAtOnce = std::uint64_t{1} << 21;
 
+Hdf5Handle open_output(const std::filesystem::path& path) {
+  Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
+  if (!file) throw Error(ErrorKind::kInput, path.string(), "cannot be opened: " + hdf5_reason());
+  return file;
+}
+
 // The stored integers of a file, read by a second handle beside the one that reads patterns.
 class StoredSums {
  public:
-  StoredSums(const std::filesystem::path& path, RowExtent bins) : name_(path.string()), bins_(bins) {
-    file_ = open_to_read(path, ReadFirst::kBesideWriter);
-    if (!file_) throw Error(ErrorKind::kInput, name_, "cannot be opened: " + hdf5_reason());
-  }
+  StoredSums(const std::filesystem::path& path, RowExtent bins)
+      : name_(path.string()), bins_(bins), file_(open_output(path)) {}
 
   double attribute(const char* name) const {
     const Hdf5Handle group(H5Gopen2(file_.get(), layout::kAccumulators, H5P_DEFAULT), H5Gclose);
@@ -185,11 +191,82 @@ std::vector<std::string> verify_axes(hid_t file, const Plan& plan) {
   return faults;
 }
 
+std::uint64_t stored_closing(hid_t file) {
+  return read_whole_number(file, layout::kClosingChecksum).value_or(0);
+}
+
+// The checksums of a file. Its writer may be at work: what is written at the end is compared only if it is
+// the same as `closing`, which was read before the frames were counted.
+class StoredChecksums {
+ public:
+  StoredChecksums(hid_t file, std::uint64_t closing)
+      : file_(file),
+        rows_(row_datasets(file)),
+        header_(read_whole_number(file, layout::kHeaderChecksum).value_or(0)),
+        closing_(closing) {}
+
+  // One sentence per frame, empty where its checksum is right.
+  std::vector<std::string> check_frames(std::uint64_t first, std::uint64_t count) const {
+    std::vector<std::uint64_t> sums(count), stored(count);
+    for (const std::string& path : rows_) {
+      const auto bytes = read_raw_rows(file_, path, first, count, kMostRowBytes);
+      if (!bytes) throw_hdf5(ErrorKind::kInput, file_, fmt::format("is corrupt: {} cannot be read", path));
+      const std::uint64_t seed = checksum_seed(path);
+      const std::size_t size = bytes->size() / count;
+      for (std::size_t i = 0; i < count; ++i)
+        sums[i] += row_checksum(seed, std::span(*bytes).subspan(i * size, size));
+    }
+    if (read_rows(file_, layout::kFrameChecksums, {}, first, count, H5T_NATIVE_UINT64, stored.data()) !=
+        ReadRows::kGood) {
+      throw_hdf5(ErrorKind::kInput, file_, "is corrupt: the checksums of frames cannot be read");
+    }
+    std::vector<std::string> faults(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (stored[i] != frame_checksum(sums[i], first + i))
+        faults[i] = "its checksum is wrong: something that is stored for it was changed";
+    }
+    return faults;
+  }
+
+  std::string check_header() const {
+    if (header_ == header_checksum(file_)) return {};
+    return "the checksum of what is stored once is wrong: an axis, a total, an attribute, an option or the "
+           "like was "
+           "changed, removed or added";
+  }
+
+  bool is_open() const { return closing_ == open_mark(header_) || closing_ != stored_closing(file_); }
+
+  std::string check_closing(std::uint64_t frames) const {
+    if (is_open() || closing_ == closing_checksum(file_, header_, frames)) return {};
+    return "the checksum of its end is wrong: frames were taken away or added, or the end time was changed";
+  }
+
+ private:
+  static constexpr std::size_t kMostRowBytes = std::size_t{1} << 30;
+
+  hid_t file_;
+  std::vector<std::string> rows_;
+  std::uint64_t header_;
+  std::uint64_t closing_;
+};
+
 }  // namespace
 
 OutputCheck verify_output(const std::filesystem::path& path) {
-  const PatternFile file(path);
   const Hdf5Session scope;
+  OutputCheck check;
+  const auto add_fault = [&](const std::string& fault) {
+    if (!fault.empty()) check.faults.push_back(fmt::format("{}: {}", path.string(), fault));
+  };
+  if (was_annulus_output(path)) {
+    add_fault(
+        "is an output of annulus no more: its definition, its program, the status of its frames or its "
+        "intensities were changed or are gone");
+    return check;
+  }
+  const std::uint64_t closing = stored_closing(open_output(path).get());
+  const PatternFile file(path);
   const StoredSums sums(path, layout::extent_of(file.header().axes));
   Job job{stored_plan(sums, file.header())};
   const Plan& plan = *job.plan;
@@ -197,14 +274,15 @@ OutputCheck verify_output(const std::filesystem::path& path) {
   const std::uint64_t at_once = std::clamp<std::uint64_t>(kMostBinsAtOnce / bins, 1, kMostFramesAtOnce);
   const bool has_errors = file.header().has_errors && sums.has(layout::sums_of(Quantity::kVariance));
   if (has_errors) job.recipe.error_model = ErrorModel::kPoisson;
-  OutputCheck check;
-  for (const std::string& fault : verify_axes(sums.file(), plan)) {
-    check.faults.push_back(fmt::format("{}: {}", path.string(), fault));
-  }
+  std::optional<StoredChecksums> checksums;
+  if (sums.has(layout::kChecksums)) checksums.emplace(sums.file(), closing);
+  for (const std::string& fault : verify_axes(sums.file(), plan)) add_fault(fault);
   for (; check.frames < file.frames(); check.frames += std::min(at_once, file.frames() - check.frames)) {
     const std::uint64_t first = check.frames, count = std::min(at_once, file.frames() - first);
     const StoredPatterns patterns = file.read(first, count);
     const std::vector<Sums> stored = sums.frames(job, first, count);
+    std::vector<std::string> changed(count);
+    if (checksums) changed = checksums->check_frames(first, count);
 
     for (std::size_t i = 0; i < count; ++i) {
       Pattern expected;  // empty: NaN everywhere, as for a bad frame
@@ -213,10 +291,21 @@ OutputCheck verify_output(const std::filesystem::path& path) {
       std::string fault = check_invalid(plan, stored[i]);
       if (fault.empty()) fault = compare("the intensity", patterns.intensity(i), expected.intensity);
       if (fault.empty() && has_errors) fault = compare("the error", patterns.error(i), expected.error);
-      if (!fault.empty())
-        check.faults.push_back(fmt::format("{}: frame {}: {}", path.string(), first + i, fault));
+      if (fault.empty()) fault = changed[i];
+      if (!fault.empty()) add_fault(fmt::format("frame {}: {}", first + i, fault));
     }
   }
+  const auto note = [&](const char* text) {
+    check.notes.push_back(fmt::format("{}: {}", path.string(), text));
+  };
+  if (!checksums) {
+    note("an earlier version wrote it, without checksums: only what can be recomputed was verified");
+    return check;
+  }
+  add_fault(checksums->check_header());
+  add_fault(checksums->check_closing(file.frames()));
+  if (checksums->is_open())
+    note("it is not closed (a run is writing it, or was killed): its end time and length cannot be verified");
   return check;
 }
 

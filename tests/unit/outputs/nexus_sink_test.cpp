@@ -116,7 +116,8 @@ TEST(NexusSink, KeepsEveryOptionThePoniAndThePlan) {
   const Hdf5Session scope;
   const Hdf5Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   const std::string input = "/entry/reduction/input/";
-  EXPECT_EQ(read_text(file.get(), input + "unit"), "2th_deg");
+  EXPECT_EQ(read_text(file.get(), input + "unit_option"), "2th_deg");
+  EXPECT_EQ(read_text(file.get(), input + "unit"), "2th");
   EXPECT_EQ(read_text(file.get(), input + "error-model"), "poisson");
   EXPECT_EQ(read_text(file.get(), input + "poni_option"), "a.poni");
   EXPECT_EQ(read_text(file.get(), input + "poni"), samples::make_run().poni_text);
@@ -254,7 +255,7 @@ TEST(NexusSink, EveryFrameHasItsOwnNormalizationFactor) {
   EXPECT_EQ(verify_output(folder / "a.nxs").faults.size(), 1u);
 }
 
-// As version 0.1 wrote it: one factor for all frames, as an attribute.
+// As version 0.1 wrote it: one factor for all frames, as an attribute, and no checksums.
 TEST(NexusSink, FilesOfVersion01AreReadAndVerifiedButNotContinued) {
   const Folder folder;
   const auto plan = samples::make_plan();
@@ -262,11 +263,13 @@ TEST(NexusSink, FilesOfVersion01AreReadAndVerifiedButNotContinued) {
   {
     const Hdf5Handle file(H5Fopen((folder / "a.nxs").c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
     ASSERT_GE(H5Ldelete(file.get(), "/entry/frames/normalization_factor", H5P_DEFAULT), 0);
+    ASSERT_GE(H5Ldelete(file.get(), "/entry/checksums", H5P_DEFAULT), 0);
     const Hdf5Handle sums(H5Gopen2(file.get(), "/entry/reduction/accumulators", H5P_DEFAULT), H5Gclose);
     write_attribute(sums.get(), "normalization_factor", 2.0);
   }
   EXPECT_EQ(read_patterns(folder / "a.nxs").frames[3].normalization, 2);
   EXPECT_THAT(verify_output(folder / "a.nxs").faults, ::testing::IsEmpty());
+  EXPECT_THAT(verify_output(folder / "a.nxs").notes, ::testing::ElementsAre(HasSubstr("without checksums")));
   EXPECT_THAT(
       message_of(ErrorKind::kOutput, [&] { write_frames(folder / "a.nxs", plan, 9, 1, IfExists::kAppend); }),
       HasSubstr("was written by annulus 0.1"));

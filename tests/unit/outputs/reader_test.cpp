@@ -33,7 +33,7 @@ TEST(Reader, ReadsWhatTheSinkWrote) {
   EXPECT_EQ(patterns.header.plan_hash, samples::make_plan()->hash);
   EXPECT_EQ(patterns.header.poni_text, samples::make_run().poni_text);
   const std::vector<std::pair<std::string, std::string>> options{
-      {"unit", "2th_deg"}, {"bins", "6"}, {"poni_option", "a.poni"}, {"error-model", "poisson"}};
+      {"unit_option", "2th_deg"}, {"bins", "6"}, {"poni_option", "a.poni"}, {"error-model", "poisson"}};
   EXPECT_EQ(patterns.header.options, options);
   ASSERT_EQ(patterns.frames.size(), 20u);
   for (std::size_t i = 0; i < 20; ++i) {
