@@ -44,16 +44,9 @@ class Projection {
   // 1/2 [1 + cos^2(2theta) - f cos(2 chi) sin^2(2theta)]
   static double polarization(const Point& point, double factor);
 
-  // Where pixel centres and corners lie relative to the PONI. pyFAI computes centres in single precision,
-  // to about 1e-8 m; the same rounding here makes the axes of both agree to the last digits.
-  double centre1(std::uint32_t row) const {
-    return static_cast<float>(static_cast<float>(pixel1_) * (static_cast<float>(row) + 0.5f)) -
-           static_cast<float>(poni1_);
-  }
-  double centre2(std::uint32_t col) const {
-    return static_cast<float>(static_cast<float>(pixel2_) * (static_cast<float>(col) + 0.5f)) -
-           static_cast<float>(poni2_);
-  }
+  // Where pixel centres and corners lie relative to the PONI.
+  double centre1(std::uint32_t row) const { return pixel1_ * (row + 0.5) - poni1_; }
+  double centre2(std::uint32_t col) const { return pixel2_ * (col + 0.5) - poni2_; }
   double corner1(std::uint32_t row) const { return pixel1_ * row - poni1_; }
   double corner2(std::uint32_t col) const { return pixel2_ * col - poni2_; }
 

@@ -112,10 +112,11 @@ void merge(std::vector<Share>& shares) {
 class CakeSplitter : public Splitter {
  public:
   CakeSplitter(const PixelPositions& positions, const BinAxis& radial, const BinAxis& azimuth,
-               Splitting splitting)
+               Splitting splitting, const std::optional<AzimuthWindow>& window)
       : Splitter(positions, splitting),
         radial_(radial),
         azimuth_(azimuth),
+        window_(azimuth.closed ? std::nullopt : window),
         radial_width_(radial.width()),
         azimuth_width_(azimuth.width()) {}
 
@@ -131,13 +132,19 @@ class CakeSplitter : public Splitter {
   Range radii_of_box(std::uint32_t row, std::uint32_t col) const;
   Range azimuths_of_box(std::uint32_t row, std::uint32_t col) const;
 
+  bool in_window(Range azimuths) const;  // in units of bins
+  template <typename Visit>
+  void at_every_turn(Range azimuths, Visit&& visit) const;
+
   std::vector<Share> azimuth_shares(Range azimuths) const;
+  std::vector<Share> window_shares(Range azimuths) const;
   void share_box(const std::vector<Share>& radial, const std::vector<Share>& azimuth,
                  std::vector<Share>& shares) const;
   double turn() const { return 2 * std::numbers::pi / azimuth_width_; }  // in azimuthal bins
 
   BinAxis radial_;
   BinAxis azimuth_;
+  std::optional<AzimuthWindow> window_;  // that the axis is, if it is less than a turn
   double radial_width_;
   double azimuth_width_;
 };
@@ -154,6 +161,19 @@ Range CakeSplitter::azimuths_of_box(std::uint32_t row, std::uint32_t col) const 
   return {(azimuth - reach) / azimuth_width_, (azimuth + reach) / azimuth_width_};
 }
 
+bool CakeSplitter::in_window(Range azimuths) const {
+  return !window_ || window_->meets({azimuth_.low + azimuths.low * azimuth_width_,
+                                     azimuth_.low + azimuths.high * azimuth_width_});
+}
+
+// Calls visit(by) for the places, in bins from where the pixel is, at which it may lie on the axis.
+template <typename Visit>
+void CakeSplitter::at_every_turn(Range azimuths, Visit&& visit) const {
+  if (window_ || (azimuth_.closed && azimuths.high > azimuth_.bins)) visit(-turn());
+  visit(0.0);
+  if (window_ || (azimuth_.closed && azimuths.low < 0)) visit(turn());
+}
+
 std::uint64_t CakeSplitter::most_shares(std::uint32_t row, std::uint32_t col) const {
   if (splitting_ == Splitting::kNo) return 1;
   // No corner is farther from the centre than the box, so full splitting stays within it too.
@@ -168,19 +188,18 @@ std::uint64_t CakeSplitter::most_shares(std::uint32_t row, std::uint32_t col) co
     const auto [least, largest] = std::minmax({angle[0], angle[1], angle[2], angle[3]});
     azimuths = {(least - azimuth_.low) / azimuth_width_, (largest - azimuth_.low) / azimuth_width_};
   }
-  const auto turned = [&](double by) {
-    return std::uint64_t{touched({azimuths.low + by, azimuths.high + by}, bins).count()};
-  };
-  std::uint64_t along = turned(0);
-  if (azimuth_.closed && azimuths.low < 0) along += turned(turn());
-  if (azimuth_.closed && azimuths.high > bins) along += turned(-turn());
+  std::uint64_t along = 0;
+  at_every_turn(azimuths, [&](double by) {
+    along += touched({azimuths.low + by, azimuths.high + by}, bins).count();
+  });
   return across * std::min<std::uint64_t>(along, bins);
 }
 
 void CakeSplitter::split_centre(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const {
   const std::size_t pixel = pixel_at(row, col);
   const double radial = (positions_.radial[pixel] - radial_.low) / radial_width_;
-  const double azimuth = (positions_.azimuth[pixel] - azimuth_.low) / azimuth_width_;
+  double azimuth = (positions_.azimuth[pixel] - azimuth_.low) / azimuth_width_;
+  if (azimuth < 0) azimuth += turn();
   if (!(radial >= 0 && radial < radial_.bins && azimuth >= 0 && azimuth < azimuth_.bins)) return;
   const auto azimuth_bin = static_cast<std::uint32_t>(azimuth);
   shares.push_back({azimuth_bin * radial_.bins + static_cast<std::uint32_t>(radial), 1.0});
@@ -190,14 +209,16 @@ void CakeSplitter::split_bounding_box(std::uint32_t row, std::uint32_t col,
                                       std::vector<Share>& shares) const {
   std::vector<Share> radial_shares;
   share_interval(radii_of_box(row, col), radial_.bins, radial_shares);
-  if (radial_shares.empty()) return;
-  share_box(radial_shares, azimuth_shares(azimuths_of_box(row, col)), shares);
+  const Range azimuths = azimuths_of_box(row, col);
+  if (radial_shares.empty() || !in_window(azimuths)) return;
+  share_box(radial_shares, azimuth_shares(azimuths), shares);
 }
 
 // A closed axis may be a little shorter than a turn, since it begins and ends with pixels. What lies in that
 // gap goes to the last bin. If the gap is as wide as a bin, pixels at one end have nothing to do with the
 // other: what hangs over stays at its own end, as on an axis that is not closed.
 std::vector<Share> CakeSplitter::azimuth_shares(Range azimuths) const {
+  if (window_) return window_shares(azimuths);
   std::vector<Share> shares;
   const auto [low, high] = azimuths;
   const std::uint32_t bins = azimuth_.bins;
@@ -225,6 +246,39 @@ std::vector<Share> CakeSplitter::azimuth_shares(Range azimuths) const {
   return shares;
 }
 
+// A pixel may reach into the window at both of its ends. What lies between them is then shared out over both,
+// in proportion to what is inside at each, so that nothing jumps when a pixel begins to reach the other end.
+std::vector<Share> CakeSplitter::window_shares(Range azimuths) const {
+  struct Part {
+    Range range;
+    double inside;
+  };
+  const double bins = azimuth_.bins, gap = turn() - bins;
+  std::vector<Part> parts;  // from the beginning of the axis to its end
+  double inside = 0;
+  for (const double by : {-turn(), 0.0, turn()}) {
+    const Range range{azimuths.low + by, azimuths.high + by};
+    const double overlap = std::min(range.high, bins) - std::max(range.low, 0.0);
+    if (overlap < 0 || (overlap == 0 && azimuths.low < azimuths.high)) continue;
+    parts.push_back({range, overlap});
+    inside += overlap;
+  }
+  std::vector<Share> shares;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Range range = parts[i].range;
+    const double hanging = gap * parts[i].inside / inside;
+    if (i > 0) range.high = std::min(range.high, bins + hanging);
+    if (i + 1 < parts.size()) range.low = std::max(range.low, -hanging);
+    const std::size_t before = shares.size();
+    share_interval(range, azimuth_.bins, shares);
+    if (parts.size() == 1) break;
+    const double share = (range.high - range.low) / (azimuths.high - azimuths.low);
+    for (std::size_t j = before; j < shares.size(); ++j) shares[j].share *= share;
+  }
+  if (parts.size() > 1) merge(shares);
+  return shares;
+}
+
 void CakeSplitter::share_box(const std::vector<Share>& radial, const std::vector<Share>& azimuth,
                              std::vector<Share>& shares) const {
   for (const Share& outer : azimuth) {
@@ -245,7 +299,7 @@ void CakeSplitter::split_full(std::uint32_t row, std::uint32_t col, std::vector<
   const Range radial = extent<&Corner::radial>(pixel);
   const Range azimuth = extent<&Corner::azimuth>(pixel);
   const std::uint32_t azimuth_bins = azimuth_.bins;
-  if (touched(radial, radial_.bins).end == 0) return;
+  if (touched(radial, radial_.bins).end == 0 || (!corners.around_beam && !in_window(azimuth))) return;
 
   // The pixel that holds the beam is no polygon in (radius, azimuth): its radial interval stands for it, at
   // all azimuths.
@@ -256,18 +310,15 @@ void CakeSplitter::split_full(std::uint32_t row, std::uint32_t col, std::vector<
     return share_box(radial_shares, all_round, shares);
   }
 
-  const auto add_turned = [&](double by) {
+  at_every_turn(azimuth, [&](double by) {
     Polygon turned = pixel;
     for (Corner& corner : turned.corner) corner.azimuth += by;
     if (touched({azimuth.low + by, azimuth.high + by}, azimuth_bins).end > 0) {
       add_areas(turned, radial_.bins, azimuth_bins, shares);
     }
-  };
-  add_turned(0);
-  if (azimuth_.closed && azimuth.low < 0) add_turned(turn());
-  if (azimuth_.closed && azimuth.high > azimuth_bins) add_turned(-turn());
+  });
   if (shares.empty()) return;
-  if (azimuth_.closed) merge(shares);
+  if (azimuth_.closed || window_) merge(shares);
   if (areas_to_shares(shares)) return;
   // No area at all, as of a pixel that is seen from its edge.
   shares.clear();
@@ -279,8 +330,9 @@ void CakeSplitter::split_full(std::uint32_t row, std::uint32_t col, std::vector<
 }  // namespace
 
 std::unique_ptr<const Splitter> make_cake_splitter(const PixelPositions& positions, const BinAxis& radial,
-                                                   const BinAxis& azimuth, Splitting splitting) {
-  return std::make_unique<CakeSplitter>(positions, radial, azimuth, splitting);
+                                                   const BinAxis& azimuth, Splitting splitting,
+                                                   const std::optional<AzimuthWindow>& window) {
+  return std::make_unique<CakeSplitter>(positions, radial, azimuth, splitting, window);
 }
 
 }  // namespace annulus

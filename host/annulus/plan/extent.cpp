@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -13,6 +14,11 @@
 
 namespace annulus {
 namespace {
+
+constexpr double kTurn = 2.0 * std::numbers::pi;
+
+// Of a pixel's azimuths: far above the rounding of its corners, far below what anyone measures.
+constexpr double kSharedEdge = 1e-9;
 
 // Degrees to radian in [first, first + 2 pi), where first is -pi or 0.
 double principal_angle(double degrees, double first) {
@@ -53,6 +59,13 @@ Range extent_of(const PixelPositions& positions, const std::vector<std::uint8_t>
 
 }  // namespace
 
+bool AzimuthWindow::meets(Range azimuths) const {
+  const double margin = kSharedEdge * (azimuths.high - azimuths.low);
+  const Range inner{azimuths.low + margin, azimuths.high - margin};
+  return std::ranges::any_of(std::array{0.0, kTurn, -kTurn},
+                             [&](double by) { return inner.high + by >= low && inner.low + by <= high; });
+}
+
 AzimuthWindow azimuth_window(Range degrees, double first) {
   if (!std::isfinite(degrees.low) || !std::isfinite(degrees.high) || degrees.low == degrees.high) {
     throw Error(ErrorKind::kPlan, "`azimuth_range`",
@@ -64,12 +77,11 @@ AzimuthWindow azimuth_window(Range degrees, double first) {
                 fmt::format("{} to {} degrees is more than a full turn", degrees.low, degrees.high),
                 "give a window of at most 360 degrees");
   }
-  constexpr double kPi = std::numbers::pi;
   AzimuthWindow window{principal_angle(degrees.low, first), principal_angle(degrees.high, first), first};
-  if (window.high <= window.low) window.high += 2 * kPi;
-  if (window.high <= first + 2 * kPi) return window;
-  const bool from_zero = first < 0 && window.low >= 0 && window.high <= 2 * kPi;
-  window.cut = from_zero ? 0.0 : 0.5 * (window.low + window.high) - kPi;
+  if (window.high <= window.low) window.high += kTurn;
+  if (window.high <= first + kTurn) return window;
+  const bool from_zero = first < 0 && window.low >= 0 && window.high <= kTurn;
+  window.cut = from_zero ? 0.0 : 0.5 * (window.low + window.high - kTurn);
   return window;
 }
 
@@ -92,7 +104,7 @@ Range radial_extent(const PixelPositions& positions, Splitting splitting,
 
 AzimuthExtent azimuth_extent(const PixelPositions& positions, Splitting splitting,
                              const std::vector<std::uint8_t>& excluded, unsigned threads) {
-  const double first = positions.cut, last = positions.cut + 2 * std::numbers::pi;
+  const double first = positions.cut, last = positions.cut + kTurn;
   std::atomic<bool> on_cut = false;
   const Range extent = extent_of(
       positions, excluded, threads,

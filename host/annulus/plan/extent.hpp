@@ -28,6 +28,10 @@ struct AzimuthWindow {
   double low = 0;
   double high = 0;
   double cut = kDefaultCut;
+
+  // Whether a part of the pixel lies inside, on whichever side of the cut the pixel's azimuths are. A pixel
+  // that only shares an edge with the window is outside, and rounding has no say in it.
+  bool meets(Range azimuths) const;
 };
 
 // Each end is taken modulo a turn; high below low goes on through the +-180 degree line. The low end is in

@@ -20,12 +20,8 @@ class PatternSplitter : public Splitter {
 
   std::uint64_t most_shares(std::uint32_t row, std::uint32_t col) const override {
     if (splitting_ == Splitting::kNo) return 1;
-    if (window_) {
-      const bool box = splitting_ == Splitting::kBoundingBox;
-      if (!in_window(box ? azimuths_of_box(row, col) : span(positions_.corner_azimuths(row, col).azimuth))) {
-        return 0;
-      }
-    }
+    const bool box = splitting_ == Splitting::kBoundingBox;
+    if (!(box ? box_in_window(row, col) : polygon_in_window(positions_.corner_azimuths(row, col)))) return 0;
     // No corner is farther from the centre than the box, so full splitting stays within it too.
     return touched(bins_of_box(row, col), axis_.bins).count();
   }
@@ -33,26 +29,27 @@ class PatternSplitter : public Splitter {
  private:
   void split_centre(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const override {
     const std::size_t pixel = pixel_at(row, col);
-    if (window_ && !in_window({positions_.azimuth[pixel], positions_.azimuth[pixel]})) return;
+    if (window_ && !window_->meets({positions_.azimuth[pixel], positions_.azimuth[pixel]})) return;
     const double bin = (positions_.radial[pixel] - axis_.low) / width_;
     if (bin >= 0 && bin < axis_.bins) shares.push_back({static_cast<std::uint32_t>(bin), 1.0});
   }
 
   void split_bounding_box(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const override {
-    if (window_ && !in_window(azimuths_of_box(row, col))) return;
+    if (!box_in_window(row, col)) return;
     share_interval(bins_of_box(row, col), axis_.bins, shares);
   }
 
   void split_full(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const override;
 
-  bool in_window(Range azimuths) const {
-    return !(azimuths.high < window_->low) && !(azimuths.low > window_->high);
-  }
-
-  Range azimuths_of_box(std::uint32_t row, std::uint32_t col) const {
+  bool box_in_window(std::uint32_t row, std::uint32_t col) const {
+    if (!window_) return true;
     const double azimuth = positions_.azimuth[pixel_at(row, col)];
     const double reach = positions_.azimuth_reach(row, col);
-    return {azimuth - reach, azimuth + reach};
+    return window_->meets({azimuth - reach, azimuth + reach});
+  }
+
+  bool polygon_in_window(const PixelPositions::CornerAzimuths& corners) const {
+    return !window_ || corners.around_beam || window_->meets(span(corners.azimuth));
   }
 
   Range bins_of_box(std::uint32_t row, std::uint32_t col) const {
@@ -67,16 +64,17 @@ class PatternSplitter : public Splitter {
 };
 
 void PatternSplitter::split_full(std::uint32_t row, std::uint32_t col, std::vector<Share>& shares) const {
-  const auto [azimuth, on_cut, around_beam] = positions_.corner_azimuths(row, col);
-  const Range azimuths = span(azimuth);
-  if (window_ && !in_window(azimuths)) return;
+  const PixelPositions::CornerAzimuths pixel = positions_.corner_azimuths(row, col);
+  if (!polygon_in_window(pixel)) return;
+  const std::array<double, 4>& azimuth = pixel.azimuth;
+  const double lowest = span(azimuth).low;
   std::array<double, 4> bin{};
   const auto corners = positions_.corners(row, col);
   for (std::size_t i = 0; i < 4; ++i) bin[i] = (positions_.corner_radial[corners[i]] - axis_.low) / width_;
   const Range bins = span(bin);
   const BinRange range = touched(bins, axis_.bins);
   // The pixel that holds the beam is no polygon in (radius, azimuth): its radial interval stands for it.
-  if (around_beam || range.count() <= 1) return share_interval(bins, axis_.bins, shares);
+  if (pixel.around_beam || range.count() <= 1) return share_interval(bins, axis_.bins, shares);
 
   // Signed area of the polygon within each bin: the integral of azimuth over radius along its edges. Azimuths
   // are taken from the pixel's lowest, so that the sum does not cancel.
@@ -88,7 +86,7 @@ void PatternSplitter::split_full(std::uint32_t row, std::uint32_t col, std::vect
       const double right = std::clamp<double>(bin[j], target, target + 1.0);
       if (left == right) continue;
       const double slope = (azimuth[j] - azimuth[i]) / (bin[j] - bin[i]);
-      const double middle = azimuth[i] - azimuths.low + slope * (0.5 * (left + right) - bin[i]);
+      const double middle = azimuth[i] - lowest + slope * (0.5 * (left + right) - bin[i]);
       area += middle * (right - left);
     }
     shares.push_back({target, area});

@@ -26,8 +26,8 @@ double spread(const std::array<double, 4>& values) {
 
 constexpr double kPi = std::numbers::pi;
 
-// Half a turn is what the corners of a pixel span whose edge goes through the beam. Rounding, of positions
-// and to single precision, must not make it more.
+// Half a turn is what the corners of a pixel span whose edge goes through the beam. A PONI file whose
+// decimals end one place too early must not make it more.
 constexpr double kTouching = 1e-6;
 
 // No pixel whose corners span less has one of them at the beam.
@@ -35,9 +35,9 @@ constexpr double kNarrow = 0.5;
 
 // A corner at the beam has no azimuth: it gets that of the corner across, in the middle of what the pixel
 // sees.
-void look_across(std::array<double, 4>& azimuth, const std::array<float, 4>& radial) {
+void look_across(std::array<double, 4>& azimuth, const std::array<double, 4>& radial) {
   const auto [low, high] = std::minmax({radial[0], radial[1], radial[2], radial[3]});
-  if (!(low <= 1e-6f * high)) return;
+  if (!(low <= kTouching * high)) return;
   for (std::size_t i = 0; i < 4; ++i) {
     if (radial[i] == low) azimuth[i] = azimuth[(i + 2) % 4];
   }
@@ -137,9 +137,9 @@ PixelPositions locate_pixels(const Geometry& geometry, Shape shape, const Integr
       for (std::uint32_t col = 0; col < corner_cols; ++col) {
         const auto point = projection.locate(p1, projection.corner2(col));
         const std::size_t corner = row * corner_cols + col;
-        positions.corner_radial[corner] = static_cast<float>(projection.radial(point, quantity));
+        positions.corner_radial[corner] = projection.radial(point, quantity);
         if (need_corner_azimuth) {
-          positions.corner_azimuth[corner] = static_cast<float>(cut_azimuth(Projection::azimuth(point), cut));
+          positions.corner_azimuth[corner] = cut_azimuth(Projection::azimuth(point), cut);
         }
       }
     }

@@ -12,14 +12,14 @@ namespace annulus {
 
 constexpr double kDefaultCut = -std::numbers::pi;
 
-// Corners are kept once for the four pixels that share them, in single precision as in pyFAI.
+// Corners are kept once for the four pixels that share them.
 struct PixelPositions {
   Shape shape;
-  LargeVector<double> radial;         // of centres, base unit
-  LargeVector<double> azimuth;        // of centres, radian; empty unless azimuths are asked for
-  LargeVector<float> corner_radial;   // (rows + 1) x (cols + 1); empty without splitting
-  LargeVector<float> corner_azimuth;  // the same; empty unless splitting needs it
-  double cut = kDefaultCut;           // azimuths are in [cut, cut + 2 pi)
+  LargeVector<double> radial;          // of centres, base unit
+  LargeVector<double> azimuth;         // of centres, radian; empty unless azimuths are asked for
+  LargeVector<double> corner_radial;   // (rows + 1) x (cols + 1); empty without splitting
+  LargeVector<double> corner_azimuth;  // the same; empty unless splitting needs it
+  double cut = kDefaultCut;            // azimuths are in [cut, cut + 2 pi)
 
   // Corners of a pixel, around it: (row, col), (row + 1, col), (row + 1, col + 1), (row, col + 1).
   std::array<std::size_t, 4> corners(std::uint32_t row, std::uint32_t col) const {

@@ -20,7 +20,7 @@ std::unique_ptr<const Splitter> make_splitter(const PixelPositions& positions,
                                               const std::vector<BinAxis>& axes, Splitting splitting,
                                               const std::optional<AzimuthWindow>& window) {
   if (axes.size() == 1) return make_pattern_splitter(positions, axes[0], splitting, window);
-  return make_cake_splitter(positions, axes.at(0), axes.at(1), splitting);
+  return make_cake_splitter(positions, axes.at(0), axes.at(1), splitting, window);
 }
 
 BinRange touched(Range interval, std::uint32_t bins) {

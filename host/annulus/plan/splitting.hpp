@@ -43,8 +43,8 @@ class Splitter {
 };
 
 // Over the radius, or over radius and azimuth: bins are numbered azimuthal bin * radial bins + radial bin.
-// The positions must outlive the splitter. A window of azimuths selects the pixels of a pattern, each of
-// which then counts whole; a cake has the window as its azimuthal axis, and needs none here.
+// The positions must outlive the splitter. A window of azimuths selects pixels, each of which then counts
+// whole; a cake has the window as its azimuthal axis.
 std::unique_ptr<const Splitter> make_splitter(const PixelPositions& positions,
                                               const std::vector<BinAxis>& axes, Splitting splitting,
                                               const std::optional<AzimuthWindow>& window = std::nullopt);
@@ -56,7 +56,8 @@ std::unique_ptr<const Splitter> make_pattern_splitter(const PixelPositions& posi
                                                       Splitting splitting,
                                                       const std::optional<AzimuthWindow>& window);
 std::unique_ptr<const Splitter> make_cake_splitter(const PixelPositions& positions, const BinAxis& radial,
-                                                   const BinAxis& azimuth, Splitting splitting);
+                                                   const BinAxis& azimuth, Splitting splitting,
+                                                   const std::optional<AzimuthWindow>& window);
 
 // Bins [first, end) that an interval in units of bins touches; none: end is 0.
 struct BinRange {

@@ -53,8 +53,8 @@ TEST(Projection, PolarizationVanishesAlongAFullyPolarizedBeamAtRightAngles) {
 
 TEST(Projection, CentresLieBetweenCorners) {
   const Projection projection(plain());
-  EXPECT_NEAR(projection.centre1(10), 10.5e-3 - 0.05, 1e-8);
-  EXPECT_NEAR(projection.centre2(10), 21e-3 - 0.03, 1e-8);
+  EXPECT_NEAR(projection.centre1(10), 10.5e-3 - 0.05, 1e-16);
+  EXPECT_NEAR(projection.centre2(10), 21e-3 - 0.03, 1e-16);
   EXPECT_EQ(projection.corner1(0), -0.05);
   EXPECT_NEAR(projection.corner2(11), 22e-3 - 0.03, 1e-16);
 }

@@ -117,10 +117,10 @@ TEST(PlanKey, KnownPlansHaveNotChanged) {
     const char* hash;
   };
   const Known plans[] = {
-      {Splitting::kNo, Unit::kRadiusM, "9cf295c99384b7ac5e3831f6ea9fe2878b908a424146ba492cd2b802f8f8d3a7"},
+      {Splitting::kNo, Unit::kRadiusM, "58706616bcb63792712dfc347cb19b4a617a3911601ea3cb00eae87ad59bd2d0"},
       {Splitting::kBoundingBox, Unit::kRadiusM,
-       "b23106b93cd8aa0881a88385cc92378546607771432f47d4fbc5c401d9ed8083"},
-      {Splitting::kFull, Unit::kRadiusMm, "eded4dd038c7a474cda611fb735252fe1d9b80cf4d09c457808491000a8259b4"},
+       "8ffa3d84a6a954b1d4f00295498976618f0d58f83483476e1f798ecfe39888b7"},
+      {Splitting::kFull, Unit::kRadiusMm, "9d277858ead8a708454c29f1bf057ae02bc76e0c113d831eb9443548657e460f"},
   };
   const Shape shape{30, 40};
   IntegrationOptions options;
