@@ -10,7 +10,7 @@ namespace kernels {
 struct FrameDescriptor {
   uint32_t first_beat;  // where its payload starts in `frames`, in beats
   uint32_t bytes;       // of the payload
-  uint32_t one_count;   // variance is max(raw, one_count): 1, or 2^fraction_bits of the frame
+  uint32_t one_count;   // variance is max(raw, one_count): 1, 2^fraction_bits of the frame, or 0
   uint32_t unused;
 };
 

@@ -16,6 +16,7 @@ import pytest
 import accumulators
 from emulation import (BUILD, PROJECT, abandoned_folders, assert_nothing_is_left, card_processes, command, emulate, eventually,
                        integrate, integrate_command, parent_of, xclbin_with, PATIENCE)
+from float_frames import float_frames, write_poni, write_stack
 from real_frames import REAL_CBF, integrate_arguments
 
 
@@ -48,6 +49,18 @@ def assert_named(done, *words, code=6):
     for word in words:
         assert word in done.stderr, done.stderr
     assert "terminate called" not in done.stderr
+
+
+@pytest.mark.parametrize("error_model", ["no", "poisson"])
+def test_layers_of_floats(annulus, tmp_path, error_model):
+    """More layers than a launch has frames."""
+    stack = write_stack(tmp_path / "stack.npy", list(float_frames().values()), "float32")
+    args = ["integrate", "-p", write_poni(tmp_path / "case.poni"), "-n", 30, "--error-model", error_model, "-q", stack]
+    done = annulus(*args, "-o", tmp_path / "cpu.nxs")
+    assert done.returncode == 0, done.stderr
+    done = emulate("annulus", *args, "--backend", "xrt", "-o", tmp_path / "xrt.nxs")
+    assert done.returncode == 0, done.stderr
+    accumulators.assert_same_accumulators(tmp_path / "xrt.nxs", tmp_path / "cpu.nxs")
 
 
 def test_two_hundred_frames_over_two_units_as_cpu_and_model(annulus, scans, tmp_path):

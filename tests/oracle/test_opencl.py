@@ -11,6 +11,7 @@ import fabio
 import pytest
 
 from accumulators import assert_same_accumulators
+from float_frames import float_frames, write_poni, write_stack
 from real_frames import REAL_CBF, integrate_arguments
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
@@ -66,6 +67,17 @@ def test_real_eiger_frame(opencl, shared_data, tmp_path):
     args = ["integrate", "-p", poni, shared_data / "hdf5plugin" / "bitshuffle.h5"]
     assert opencl(*args, "-o", tmp_path / "cpu.nxs").returncode == 0
     done = opencl(*args, "--backend", "opencl", "-o", tmp_path / "opencl.nxs")
+    assert done.returncode == 0, done.stderr
+    assert_same_accumulators(tmp_path / "opencl.nxs", tmp_path / "cpu.nxs")
+
+
+@pytest.mark.parametrize("error_model", ["no", "poisson"])
+@pytest.mark.parametrize("kernel", ["lanes", "rows", "local"])
+def test_layers_of_floats(opencl, tmp_path, kernel, error_model):
+    stack = write_stack(tmp_path / "stack.npy", list(float_frames().values()), "float32")
+    args = ["integrate", "-p", write_poni(tmp_path / "case.poni"), "-n", 30, "--error-model", error_model, stack]
+    assert opencl(*args, "-o", tmp_path / "cpu.nxs").returncode == 0
+    done = opencl(*args, "--backend", "opencl", "--opencl-kernel", kernel, "-o", tmp_path / "opencl.nxs")
     assert done.returncode == 0, done.stderr
     assert_same_accumulators(tmp_path / "opencl.nxs", tmp_path / "cpu.nxs")
 

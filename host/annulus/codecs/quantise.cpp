@@ -5,117 +5,408 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <span>
+#include <memory>
 #include <type_traits>
-#include <utility>
 
 namespace annulus {
 namespace {
 
 constexpr std::int32_t kInvalid = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kLargest = kInvalid - 1;  // what a plan's max_count allows
-constexpr int kMantissaBits = 30;
-constexpr int kLossAllowed = 10;  // bits that a limited fraction may take from the values
+constexpr std::int32_t kLargest = kInvalid - 1;  // what a plan's max_count allows
+constexpr std::int32_t kBase = 1 << kLayerBits;
+constexpr double kLeastForCounting = 0x1p-10;
 
-bool is_valid(double value, std::size_t pixel, const FloatValidity& validity) {
-  if (!std::isfinite(value)) return false;
-  if (validity.is_used && !validity.is_used(pixel)) return false;
-  if (validity.dummy && std::abs(value - *validity.dummy) <= validity.delta) return false;
-  return !validity.max_count || std::abs(value) <= *validity.max_count;
+// Pixels that are worked on at once, while they are in the first-level cache.
+constexpr std::size_t kBlock = 1024;
+
+template <typename Pixel>
+std::uint64_t magnitude_of(Pixel value) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  return std::is_signed_v<Pixel> && value < 0 ? 0 - bits : bits;
 }
 
 template <typename Pixel>
-Pixel pixel_at(const Frame& frame, std::size_t i) {
-  Pixel pixel;  // payloads need not be aligned
-  std::memcpy(&pixel, frame.payload.data() + i * sizeof(Pixel), sizeof(Pixel));
-  return pixel;
-}
+struct Block {
+  using Mask = std::conditional_t<sizeof(Pixel) == 4, std::int32_t, std::int64_t>;
 
+  std::size_t first = 0;  // pixel of the frame
+  std::size_t count = 0;
+  std::array<Pixel, kBlock> values;  // 0 where the value does not count
+  std::array<Mask, kBlock> valid;    // all bits, or none: as wide as a value, so that loops become vectors
+};
+
+// The largest value of the type that is not above the limit; NaN and infinities are above it.
 template <typename Pixel>
-int choose_fraction_bits(const Frame& frame, const FloatValidity& validity, int max_fraction_bits) {
-  double largest = 0;
-  bool integers = true;
-  for (std::size_t i = 0; i < frame.shape.size(); ++i) {
-    const double value = pixel_at<Pixel>(frame, i);
-    if (!is_valid(value, i, validity)) continue;
-    largest = std::max(largest, std::abs(value));
-    integers = integers && value == std::trunc(value);
+auto largest_valid(const FloatValidity& validity) {
+  if constexpr (std::is_floating_point_v<Pixel>) {
+    constexpr Pixel kMost = std::numeric_limits<Pixel>::max();
+    const double limit = std::min<double>(validity.max_count.value_or(kMost), kMost);
+    const auto nearest = static_cast<Pixel>(limit);
+    return nearest <= limit ? nearest : std::nextafter(nearest, Pixel{0});
+  } else {
+    const double limit = validity.max_count.value_or(0x1p64);
+    return limit < 0x1p64 ? static_cast<std::uint64_t>(limit) : std::numeric_limits<std::uint64_t>::max();
   }
-  if (integers && largest < std::ldexp(1.0, kMantissaBits)) return 0;
-  // largest = m * 2^exponent with 1/2 <= m < 1, so largest * 2^(30 - exponent) < 2^30, and no more fits.
-  int exponent = 0;
-  std::frexp(largest, &exponent);
-  const int wanted = kMantissaBits - exponent;
-  if (max_fraction_bits < kMaxFractionBits && largest > 0 && wanted > max_fraction_bits + kLossAllowed) {
+}
+
+template <typename Pixel>
+void read_block(const Frame& frame, const FloatValidity& validity, std::size_t first, Block<Pixel>& block) {
+  using Mask = typename Block<Pixel>::Mask;
+  block.first = first;
+  block.count = std::min(kBlock, frame.shape.size() - first);
+  const std::size_t count = block.count;
+  Pixel* const values = block.values.data();
+  Mask* const valid = block.valid.data();
+  std::memcpy(values, frame.payload.data() + first * sizeof(Pixel), count * sizeof(Pixel));
+  const auto largest = largest_valid<Pixel>(validity);
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (std::is_floating_point_v<Pixel>) {
+      valid[i] = std::abs(values[i]) <= largest ? -1 : 0;
+    } else {
+      valid[i] = magnitude_of(values[i]) <= largest ? -1 : 0;
+    }
+  }
+  if (validity.dummy) {
+    const double dummy = *validity.dummy;
+    const double delta = validity.delta;
+    for (std::size_t i = 0; i < count; ++i) {
+      valid[i] &= std::abs(static_cast<double>(values[i]) - dummy) <= delta ? 0 : -1;
+    }
+  }
+  if (!validity.used.empty()) {
+    const std::uint8_t* const used = validity.used.data() + first;
+    for (std::size_t i = 0; i < count; ++i) valid[i] &= -Mask{used[i]};
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = std::bit_cast<Pixel>(static_cast<Mask>(std::bit_cast<Mask>(values[i]) & valid[i]));
+  }
+}
+
+template <typename Pixel, typename Work>
+void for_each_block(const Frame& frame, const FloatValidity& validity, const Work& work) {
+  const auto block = std::make_unique_for_overwrite<Block<Pixel>>();
+  for (std::size_t first = 0; first < frame.shape.size(); first += kBlock) {
+    read_block(frame, validity, first, *block);
+    work(*block);
+  }
+}
+
+// Of values: all are below 2^high and multiples of 2^low.
+struct Extent {
+  double largest = 0;  // in magnitude, rounded
+  int high = 0;
+  int low = std::numeric_limits<int>::max();  // stays so if all are 0
+};
+
+// How a floating-point number is stored: (mantissa with its hidden bit) * 2^(exponent - bias - kMantissa);
+// an exponent of 0 stands for 1 and no hidden bit.
+template <typename Pixel>
+struct FloatBits;
+template <>
+struct FloatBits<float> {
+  using Int = std::int32_t;
+  static constexpr int kMantissa = 23;
+  static constexpr int kBias = 127;
+};
+template <>
+struct FloatBits<double> {
+  using Int = std::int64_t;
+  static constexpr int kMantissa = 52;
+  static constexpr int kBias = 1023;
+};
+
+// Two numbers of integers of the pixel's width, so that the loop can be made of vectors.
+template <typename Pixel>
+struct ExtentBits {
+  using Bits = FloatBits<Pixel>;
+  using Int = typename Bits::Int;
+
+  Int largest = 0;  // the magnitude's bits, which are ordered as the magnitudes are
+  Int low = kNone;
+
+  void add(const Pixel* values, std::size_t count) {
+    Int most = largest;
+    Int least = low;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Int magnitude = std::bit_cast<Int>(values[i]) & std::numeric_limits<Int>::max();
+      const Int exponent = magnitude >> Bits::kMantissa;
+      const Int fraction = magnitude & (kHidden - 1);
+      const Int mantissa = exponent > 0 ? fraction | kHidden : fraction;
+      // A power of two as a floating-point number has its logarithm as the exponent.
+      const Int last = std::bit_cast<Int>(static_cast<Pixel>(mantissa & -mantissa)) >> Bits::kMantissa;
+      const Int position = magnitude > 0 ? std::max<Int>(exponent, 1) + last : kNone;
+      most = std::max(most, magnitude);
+      least = std::min(least, position);
+    }
+    largest = most;
+    low = least;
+  }
+
+  Extent extent() const {
+    Extent result;
+    result.largest = std::bit_cast<Pixel>(largest);
+    std::frexp(result.largest, &result.high);
+    if (low < kNone) result.low = static_cast<int>(low) - Bits::kBias - (Bits::kBias + Bits::kMantissa);
+    return result;
+  }
+
+  static constexpr Int kHidden = Int{1} << Bits::kMantissa;
+  static constexpr Int kNone = 1 << 20;
+};
+
+template <typename Pixel>
+Extent extent_of(const Frame& frame, const FloatValidity& validity) {
+  if constexpr (std::is_floating_point_v<Pixel>) {
+    ExtentBits<Pixel> bits;
+    for_each_block<Pixel>(frame, validity,
+                          [&](const Block<Pixel>& block) { bits.add(block.values.data(), block.count); });
+    return bits.extent();
+  } else {
+    std::uint64_t largest = 0;
+    for_each_block<Pixel>(frame, validity, [&](const Block<Pixel>& block) {
+      for (std::size_t i = 0; i < block.count; ++i) {
+        largest = std::max(largest, magnitude_of(block.values[i]));
+      }
+    });
+    return {static_cast<double>(largest), static_cast<int>(std::bit_width(largest)), 0};
+  }
+}
+
+std::string name_of_pixel(const Frame& frame, std::size_t pixel) {
+  return fmt::format("row {}, column {}", pixel / frame.shape.cols, pixel % frame.shape.cols);
+}
+
+template <typename Pixel>
+[[noreturn]] void refuse_range(const Frame& frame, const FloatValidity& validity, int bits) {
+  std::size_t largest = 0;
+  std::size_t finest = 0;
+  double most = 0;
+  int low = std::numeric_limits<int>::max();
+  for_each_block<Pixel>(frame, validity, [&](const Block<Pixel>& block) {
+    for (std::size_t i = 0; i < block.count; ++i) {
+      const auto value = static_cast<double>(block.values[i]);
+      if (value == 0) continue;
+      ExtentBits<double> alone;
+      alone.add(&value, 1);
+      if (std::abs(value) > most) {
+        most = std::abs(value);
+        largest = block.first + i;
+      }
+      if (alone.extent().low < low) {
+        low = alone.extent().low;
+        finest = block.first + i;
+      }
+    }
+  });
+  const auto value_at = [&](std::size_t pixel) {
+    Pixel value;
+    std::memcpy(&value, frame.payload.data() + pixel * sizeof(Pixel), sizeof(Pixel));
+    return value;
+  };
+  throw Error(
+      ErrorKind::kInput, describe(frame),
+      fmt::format(
+          "pixel at {} is {} and pixel at {} is {}: to hold both exactly takes {} bits, and {} is the "
+          "limit",
+          name_of_pixel(frame, largest), value_at(largest), name_of_pixel(frame, finest), value_at(finest),
+          bits, kMostLayers * kLayerBits),
+      "exclude the large one with `max_count`, or the small one with `dummy` 0 and a `delta_dummy`, or give "
+      "the frames as float32");
+}
+
+// How the values of a frame become layers.
+struct Layering {
+  int fraction_bits = 0;
+  int layers = 1;
+  int counted = -1;  // the layer that holds one count; -1: nobody asks
+
+  int marked() const { return counted >= 0 ? counted : layers - 1; }  // the last is never all zeros
+  std::int32_t one_count() const { return 1 << (fraction_bits - counted * kLayerBits); }
+};
+
+template <typename Pixel>
+Layering choose_layering(const Frame& frame, const FloatValidity& validity, bool with_variance) {
+  const Extent extent = extent_of<Pixel>(frame, validity);
+  if (with_variance && extent.largest > 0 && extent.largest < kLeastForCounting) {
     throw Error(
         ErrorKind::kInput, describe(frame),
         fmt::format("its largest value is {}: far below one count, where counting statistics mean nothing",
-                    largest),
+                    extent.largest),
         "integrate with `error_model` no, or give frames in counts");
   }
-  return std::min(max_fraction_bits, wanted);
+  Layering chosen;
+  if (extent.low < 0) chosen.fraction_bits = -extent.low;
+  const int fraction_bits = chosen.fraction_bits;
+  if (with_variance) chosen.counted = fraction_bits / kLayerBits;
+  const bool one_is_enough = !with_variance || fraction_bits < kLayerBits;
+  if (one_is_enough && std::ldexp(extent.largest, fraction_bits) <= kLargest) return chosen;
+  const int bits = fraction_bits + (with_variance ? std::max(extent.high, 1) : extent.high);
+  chosen.layers = (bits + kLayerBits - 1) / kLayerBits;
+  if (chosen.layers > kMostLayers) refuse_range<Pixel>(frame, validity, bits);
+  return chosen;
 }
 
+// The layers of a frame while they are filled.
+class Layers {
+ public:
+  Layers(const Frame& frame, const Layering& layering) : layering_(layering) {
+    for (int k = 0; k < layering.layers; ++k) {
+      memory_.push_back(frame_memory().take(frame.shape.size() * sizeof(std::int32_t)));
+    }
+  }
+
+  std::int32_t* digits(int layer, std::size_t pixel) {
+    return reinterpret_cast<std::int32_t*>(memory_[static_cast<std::size_t>(layer)].get()) + pixel;
+  }
+
+  // Digits as variances need them, and marks where a pixel is invalid.
+  template <typename Pixel>
+  void finish(const Block<Pixel>& block) {
+    if (layering_.counted > 0) round_up_below_one(block);
+    if (layering_.counted >= 0 && layering_.counted + 1 < layering_.layers) lend_to_counted(block);
+    std::int32_t* const marked = digits(layering_.marked(), block.first);
+    for (std::size_t i = 0; i < block.count; ++i) marked[i] = block.valid[i] != 0 ? marked[i] : kInvalid;
+    for (int layer = 0; layer < layering_.layers; ++layer) {
+      std::int32_t any = 0;
+      const std::int32_t* const all = digits(layer, block.first);
+      for (std::size_t i = 0; i < block.count; ++i) any |= all[i];
+      if (any != 0) filled_ |= 1u << layer;
+    }
+  }
+
+  std::vector<Frame> take(const Frame& frame) {
+    std::vector<Frame> taken;
+    const auto add = [&](int layer) {
+      taken.push_back(frame);
+      taken.back().type = PixelType::kI32;
+      taken.back().fraction_bits = layering_.fraction_bits - layer * kLayerBits;
+      const std::span pixels(digits(layer, 0), frame.shape.size());
+      taken.back().payload = Bytes(memory_[static_cast<std::size_t>(layer)], std::as_bytes(pixels));
+    };
+    add(layering_.marked());
+    for (int layer = 0; layer < layering_.layers; ++layer) {
+      if (layer != layering_.marked() && (filled_ >> layer & 1u) != 0) add(layer);
+    }
+    return taken;
+  }
+
+ private:
+  // Values below one count: what is positive below the counted layer gets negative digits, and the counted
+  // digit one more.
+  template <typename Pixel>
+  void round_up_below_one(const Block<Pixel>& block) {
+    std::array<std::int32_t, kBlock> below;
+    std::array<std::int32_t, kBlock> carry{};
+    for (std::size_t i = 0; i < block.count; ++i) below[i] = block.values[i] < 1 ? 1 : 0;
+    for (int layer = 0; layer < layering_.counted; ++layer) {
+      std::int32_t* const all = digits(layer, block.first);
+      for (std::size_t i = 0; i < block.count; ++i) {
+        const std::int32_t digit = all[i] + carry[i];
+        carry[i] = digit > 0 ? below[i] : 0;
+        all[i] = digit - carry[i] * kBase;
+      }
+    }
+    std::int32_t* const counted = digits(layering_.counted, block.first);
+    for (std::size_t i = 0; i < block.count; ++i) counted[i] += carry[i];
+  }
+
+  // Values of at least one count whose counted digit is less: it gets one of the next layer, which has it
+  // from the one above if it has none itself.
+  template <typename Pixel>
+  void lend_to_counted(const Block<Pixel>& block) {
+    const std::int32_t one = layering_.one_count();
+    const int last = layering_.layers - 1;
+    std::int32_t* const counted = digits(layering_.counted, block.first);
+    for (std::size_t i = 0; i < block.count; ++i) {
+      if (!(block.values[i] >= 1 && counted[i] < one)) continue;
+      const std::size_t pixel = block.first + i;
+      int lender = layering_.counted + 1;
+      while (lender < last && *digits(lender, pixel) == 0) *digits(lender++, pixel) = kBase - 1;
+      --*digits(lender, pixel);
+      counted[i] += kBase;
+    }
+  }
+
+  Layering layering_;
+  std::vector<std::shared_ptr<std::byte[]>> memory_;
+  std::uint32_t filled_ = 0;  // by layer: whether a digit is not 0
+};
+static_assert(kMostLayers <= 32);
+
+// From the highest digit to the lowest. Each step is exact: what is left of a value is a part of its own
+// bits.
 template <typename Pixel>
-void quantise_floats(const Frame& frame, const FloatValidity& validity, int fraction_bits,
-                     std::span<std::int32_t> pixels) {
-  for (std::size_t i = 0; i < pixels.size(); ++i) {
-    const double value = pixel_at<Pixel>(frame, i);
-    // The default rounding mode is to nearest, ties to even; ldexp is exact here or far below one half.
-    pixels[i] = is_valid(value, i, validity)
-                    ? static_cast<std::int32_t>(std::nearbyint(std::ldexp(value, fraction_bits)))
-                    : kInvalid;
+void split_floats(const Block<Pixel>& block, const Layering& layering, Layers& layers) {
+  std::array<double, kBlock> left;
+  // In two steps, because the power alone may be beyond the doubles.
+  const int power = layering.fraction_bits - (layering.layers - 1) * kLayerBits;
+  const double half = std::ldexp(1.0, power / 2);
+  const double rest = std::ldexp(1.0, power - power / 2);
+  for (std::size_t i = 0; i < block.count; ++i) {
+    left[i] = static_cast<double>(block.values[i]) * half * rest;
+  }
+  for (int layer = layering.layers - 1; layer >= 0; --layer) {
+    std::int32_t* const digits = layers.digits(layer, block.first);
+    for (std::size_t i = 0; i < block.count; ++i) digits[i] = static_cast<std::int32_t>(left[i]);
+    if (layer == 0) break;
+    for (std::size_t i = 0; i < block.count; ++i) left[i] = (left[i] - digits[i]) * kBase;
   }
 }
 
 template <typename Pixel>
-void narrow_integers(const Frame& frame, const FloatValidity& validity, std::span<std::int32_t> pixels) {
-  for (std::size_t i = 0; i < pixels.size(); ++i) {
-    const Pixel value = pixel_at<Pixel>(frame, i);
-    if (!is_valid(static_cast<double>(value), i, validity)) {
-      pixels[i] = kInvalid;
-      continue;
+void split_integers(const Block<Pixel>& block, const Layering& layering, Layers& layers) {
+  for (int layer = 0; layer < layering.layers; ++layer) {
+    std::int32_t* const digits = layers.digits(layer, block.first);
+    const bool last = layer + 1 == layering.layers;
+    for (std::size_t i = 0; i < block.count; ++i) {
+      const std::uint64_t above = magnitude_of(block.values[i]) >> (layer * kLayerBits);
+      const auto digit = static_cast<std::int32_t>(last ? above : above % kBase);
+      digits[i] = std::is_signed_v<Pixel> && block.values[i] < 0 ? -digit : digit;
     }
-    if (std::cmp_greater(value, kLargest) || std::cmp_less(value, -kLargest)) {
-      throw Error(ErrorKind::kInput, describe(frame),
-                  fmt::format("pixel at row {}, column {} is {}, beyond the 32-bit integers",
-                              i / frame.shape.cols, i % frame.shape.cols, value),
-                  "exclude such pixels with `max_count` or `dummy`");
-    }
-    pixels[i] = static_cast<std::int32_t>(value);
   }
+}
+
+template <typename Pixel>
+std::vector<Frame> split(const Frame& frame, const FloatValidity& validity, bool with_variance) {
+  const Layering layering = choose_layering<Pixel>(frame, validity, with_variance);
+  Layers layers(frame, layering);
+  for_each_block<Pixel>(frame, validity, [&](const Block<Pixel>& block) {
+    if constexpr (std::is_floating_point_v<Pixel>) {
+      split_floats(block, layering, layers);
+    } else {
+      split_integers(block, layering, layers);
+    }
+    layers.finish(block);
+  });
+  return layers.take(frame);
 }
 
 }  // namespace
 
-Frame quantise(const Frame& frame, const FloatValidity& validity, int max_fraction_bits) {
+std::vector<Frame> quantise(const Frame& frame, const FloatValidity& validity, bool with_variance) {
   const bool wide = frame.type == PixelType::kI64 || frame.type == PixelType::kU64;
-  if (frame.codec != Codec::kRaw || !(wide || is_float(frame.type))) return frame;
+  if (frame.codec != Codec::kRaw || !(wide || is_float(frame.type))) return {frame};
   if (frame.payload.size() != frame.shape.size() * size_of(frame.type)) {
     throw Error(ErrorKind::kInput, describe(frame),
                 fmt::format("{} bytes do not make {} pixels of {}", frame.payload.size(),
                             to_string(frame.shape), name_of(frame.type)),
                 "the file is damaged or incomplete: copy it again");
   }
-
-  Frame result = frame;
-  result.type = PixelType::kI32;
-  const auto memory = frame_memory().take(frame.shape.size() * sizeof(std::int32_t));
-  const std::span pixels(reinterpret_cast<std::int32_t*>(memory.get()), frame.shape.size());
-  visit_pixel_type(frame.type, [&](auto zero) {
-    using Pixel = decltype(zero);
-    if constexpr (std::is_floating_point_v<Pixel>) {
-      result.fraction_bits = choose_fraction_bits<Pixel>(frame, validity, max_fraction_bits);
-      quantise_floats<Pixel>(frame, validity, result.fraction_bits, pixels);
-    } else {
-      narrow_integers<Pixel>(frame, validity, pixels);
-    }
-  });
-  result.payload = Bytes(memory, std::as_bytes(pixels));
-  return result;
+  switch (frame.type) {
+    case PixelType::kF32:
+      return split<float>(frame, validity, with_variance);
+    case PixelType::kF64:
+      return split<double>(frame, validity, with_variance);
+    case PixelType::kI64:
+      return split<std::int64_t>(frame, validity, with_variance);
+    default:
+      return split<std::uint64_t>(frame, validity, with_variance);
+  }
 }
 
 }  // namespace annulus

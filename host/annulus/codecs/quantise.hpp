@@ -1,39 +1,45 @@
-// Frames of types that backends do not take, as int32 with one power of two per frame.
+// Frames of types that backends do not take, as raw int32 frames that hold the same values exactly.
 #pragma once
 
 #include <annulus/core/frame.hpp>
 
-#include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace annulus {
 
-// Which values count, judged before rounding. NaN and infinities never do.
+// Which values count. NaN and infinities never do.
 struct FloatValidity {
   std::optional<double> dummy;
-  double delta = 0;                 // |value - dummy| <= delta is invalid
-  std::optional<double> max_count;  // |value| above it is invalid
-
-  // Pixels for which it is false are invalid too, whatever they hold; empty: all are used.
-  std::function<bool(std::size_t pixel)> is_used = {};
+  double delta = 0;                      // |value - dummy| <= delta is invalid
+  std::optional<double> max_count;       // |value| above it is invalid
+  std::span<const std::uint8_t> used{};  // by pixel: 0 is invalid, whatever it holds; empty: all are 1
 };
 
-// Raw frames of float32, float64, int64 and uint64 become raw int32 frames; all others pass unchanged.
+// A layer is one digit of every pixel. The CPU's inner loops take values of up to 29 bits at once.
+constexpr int kLayerBits = 29;
+constexpr int kMostLayers = 12;
+
+// Raw frames of float32, float64, int64 and uint64 become raw int32 frames, the layers; a frame of any other
+// type or codec is returned as it is.
 //
-// Floats: where every valid value is an integer below 2^30, the frame is exact and fraction_bits is 0.
-// Otherwise pixel = round_to_even(value * 2^fraction_bits) with the largest fraction_bits (negative for huge
-// values) for which the largest valid |value| stays below 2^30: no pixel is off by more than 2^-30 of it.
-// 64-bit integers: kept as they are; a valid value that does not fit throws kInput.
+// fraction_bits is the least number >= 0 for which every valid value * 2^fraction_bits is an integer. If all
+// of these integers are at most INT32_MAX - 1, they are the only layer. Otherwise layer k holds their digits
+// number k to the base 2^29, in units of 2^(29 k - fraction_bits), which is its Frame::fraction_bits. Digits
+// have the sign of the value. Layers of zeros are left out.
 //
-// Invalid pixels become INT32_MAX. A plan for such frames has max_count <= INT32_MAX - 1, so it rejects
-// them, and values of 64-bit integers are held to |value| <= INT32_MAX - 1 for the same reason.
+// The first of the layers marks invalid pixels: they are INT32_MAX, which a plan for such frames rejects. In
+// the others they are 0, and add nothing.
 //
-// max_fraction_bits limits the fraction: kCountFractionBits where one count must be a pixel value too,
-// because variances are at least that. Throws kInput where the limit would leave less than 20 bits of the
-// values.
-constexpr int kCountFractionBits = 30;
-constexpr int kMaxFractionBits = 1000;  // keeps 2^-fraction_bits a normal double
-Frame quantise(const Frame& frame, const FloatValidity& validity, int max_fraction_bits = kMaxFractionBits);
+// with_variance: the first layer is the one that can hold one count, and digits are chosen so that
+//   sum over layers of max(digit, one_count(layer)) * unit = max(value, one count),
+// because that is what backends add to variances. Where a value is below one count, this takes digits that
+// are not positive in all other layers; elsewhere, digits that are not negative.
+//
+// Throws kInput, naming the pixels, if there are more than kMostLayers: never for float32 and integers. With
+// variance also if the largest value is below 2^-10 counts.
+std::vector<Frame> quantise(const Frame& frame, const FloatValidity& validity, bool with_variance = false);
 
 }  // namespace annulus

@@ -3,13 +3,12 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 namespace annulus {
 
 std::uint32_t one_count(const Frame& frame) {
-  constexpr int kMostBits = 30;  // it must be a pixel value: prepare_frame sees to it
-  return std::uint32_t{1} << std::clamp(frame.fraction_bits, 0, kMostBits);
+  constexpr int kMostBits = 28;  // of a layer's digits (codecs/quantise.hpp)
+  const bool here = frame.fraction_bits >= 0 && frame.fraction_bits <= kMostBits;
+  return here ? std::uint32_t{1} << frame.fraction_bits : 0;
 }
 
 std::string describe(const FrameId& id) {

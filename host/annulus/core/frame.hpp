@@ -43,7 +43,7 @@ struct Frame {
   int fraction_bits = 0;
 };
 
-// One count in the frame's units: what a variance is at least (docs/numerics.md).
+// One count in the frame's units, the least variance; 0 in layers that do not hold it (quantise.hpp).
 std::uint32_t one_count(const Frame& frame);
 
 // How messages name a frame: "scan.h5::/entry/data/data, frame 12".

@@ -7,6 +7,7 @@
 namespace annulus {
 
 struct Integrator::Worker {
+  FramePreparer preparer;
   std::unique_ptr<BatchReducer> reducer;
 };
 
@@ -16,13 +17,14 @@ Integrator::Integrator(const Geometry& geometry, const IntegrationOptions& optio
     : job_{std::make_shared<const Plan>(build_plan(geometry, options, maps, frames, threads)), recipe} {
   demand_sums_only(recipe, "Integrator");
   worker_.reset(new Worker{
+      FramePreparer(job_),
       make_latency_reducer(make_cpu_plan(job_, threads), best_instruction_set(), resolve_threads(threads))});
 }
 
 Integrator::~Integrator() = default;
 
 Sums Integrator::accumulate(const Frame& frame) {
-  FrameResult result = std::move(worker_->reducer->reduce({prepare_frame(job_, frame)}).front());
+  FrameResult result = join_layers(worker_->reducer->reduce(worker_->preparer.prepare(frame)));
   if (!result.good())
     throw Error(ErrorKind::kInput, describe(frame), result.error().fault(), "the frame is damaged");
   return std::move(result.sums());

@@ -31,7 +31,10 @@ constexpr std::string_view kAccumulatorsDescription =
     "D = (dark - missing_dark[frame]) * 2^-(weight_bits + dark_bits), 0 where there is no dark, and "
     "V = variance[frame] * 2^-(variance_bits + fraction_bits[frame]): "
     "I = (S - D) / N and I_errors = sqrt(V) / N, evaluated in double precision in this order; "
-    "NaN where C or N is 0. Frames of one plan_hash and equal fraction_bits may be merged by adding "
+    "NaN where C or N is 0. If there are signal_word1 and so on, signal is the sum of signal_word<w> * 2^(64 "
+    "w), "
+    "with signal as word 0, rounded once to double; the same is true for variance. Frames of one plan_hash "
+    "and equal fraction_bits may be merged by adding "
     "these integers, the totals of the plan once a frame.";
 
 void write_root(hid_t file, const std::string& name, const RunDescription& run, const std::string& now) {
@@ -168,8 +171,10 @@ void create_bin_rows(hid_t file, const Job& job, std::uint64_t expected) {
   }
   const RowChunk sparse = layout::sparse_chunk_of(bins, expected);
   for (const Quantity quantity : job.quantities()) {
-    create_rows(file, layout::sums_of(quantity), H5T_NATIVE_INT64, bins,
-                is_missing(quantity) ? sparse : chunk, &zero);
+    for (std::size_t word = 0; word < layout::stored_words(job.plan->pixel_type, quantity); ++word) {
+      create_rows(file, layout::sums_of(quantity, word).c_str(), H5T_NATIVE_INT64, bins,
+                  is_missing(quantity) || word > 0 ? sparse : chunk, &zero);
+    }
   }
 }
 

@@ -81,6 +81,12 @@ inline constexpr std::array<const char*, kQuantityCount> kSums = {
 };
 constexpr const char* sums_of(Quantity quantity) { return kSums[static_cast<std::size_t>(quantity)]; }
 
+// Sums of several words have a dataset per word: "signal", "signal_word1", and so on.
+std::string sums_of(Quantity quantity, std::size_t word);
+
+// How many words a quantity of these frames has in a file.
+std::size_t stored_words(PixelType type, Quantity quantity);
+
 // What `input` holds beside the options; an option of such a name gets "_option" behind it.
 inline constexpr std::string_view kReservedInputs[] = {
     "poni", "configuration", "plan_hash", "backend", "unit", "polarization_factor", "azimuth_bins"};

@@ -158,6 +158,13 @@ void check_same_job(const fs::path& path, const Job& job) {
   }
   if (!has_object(file.get(), layout::kChecksums))
     refuse(path, "was written by an earlier annulus, without checksums, which now every frame has", kCure);
+  const std::size_t words = layout::stored_words(plan.pixel_type, Quantity::kSignal);
+  if (!has_object(file.get(), layout::sums_of(Quantity::kSignal, words - 1))) {
+    refuse(path,
+           fmt::format("was written by an older annulus, whose sums of {} frames are less precise",
+                       name_of(plan.pixel_type)),
+           kCure);
+  }
   const bool errors = has_object(file.get(), layout::sums_of(Quantity::kVariance));
   if (errors != job.recipe.has_variance()) {
     refuse(path,
@@ -210,7 +217,9 @@ std::uint64_t cut_to_stored_frames(hid_t file) {
   };
   cut(layout::kIntensity);
   cut(layout::kErrors);
-  for (const char* path : layout::kSums) cut(path);
+  for (const Quantity quantity : all_quantities()) {
+    for (std::size_t word = 0; word < kMostWords; ++word) cut(layout::sums_of(quantity, word).c_str());
+  }
   return frames;
 }
 

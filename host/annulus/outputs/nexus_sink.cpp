@@ -32,7 +32,9 @@ struct NexusSink::Rows {
     const RowExtent bins = layout::extent_of(job.plan->axes);
     if (job.recipe.has_variance()) errors.emplace(file, layout::kErrors, bins);
     for (const Quantity quantity : job.quantities()) {
-      sums.emplace_back(quantity, RowDataset(file, layout::sums_of(quantity), bins));
+      for (std::size_t word = 0; word < layout::stored_words(job.plan->pixel_type, quantity); ++word) {
+        sums.push_back({quantity, word, RowDataset(file, layout::sums_of(quantity, word).c_str(), bins)});
+      }
     }
   }
 
@@ -42,12 +44,23 @@ struct NexusSink::Rows {
       dataset->resize(rows);
     }
     if (errors) errors->resize(rows);
-    for (auto& [quantity, dataset] : sums) dataset.resize(rows);
+    for (Plane& plane : sums) plane.dataset.resize(rows);
   }
+
+  // One word of one quantity. Those that are mostly 0 are written only where they are not.
+  struct Plane {
+    Quantity quantity;
+    std::size_t word;
+    RowDataset dataset;
+    bool is_sparse() const { return is_missing(quantity) || word > 0; }
+    std::span<const std::int64_t> of(const ReducedFrame& frame) const {
+      return frame.sums.word(quantity, word);
+    }
+  };
 
   RowDataset intensity;
   std::optional<RowDataset> errors;
-  std::vector<std::pair<Quantity, RowDataset>> sums;
+  std::vector<Plane> sums;
   RowDataset fraction_bits, invalid_pixels;
   RowDataset index, source, frame_in_source, normalization, fault, checksum, status;
 };
@@ -170,7 +183,7 @@ void NexusSink::append(const std::vector<ReducedFrame>& frames) {
     rows_->resize_all_but_status(written_ + frames.size());
     Batch batch{frames, written_, staging_};
     write_bins(batch);
-    write_missing(batch);
+    write_sparse(batch);
     write_frames(batch);
     write_checksums(batch);
   });
@@ -204,32 +217,37 @@ void NexusSink::write_bins(Batch& batch) {
   put(rows_->intensity, kNothing, [](const ReducedFrame& f) { return std::span(f.pattern.intensity); });
   if (rows_->errors)
     put(*rows_->errors, kNothing, [](const ReducedFrame& f) { return std::span(f.pattern.error); });
-  for (auto& [quantity, dataset] : rows_->sums) {
-    if (is_missing(quantity)) continue;
-    put(dataset, std::int64_t{0}, [q = quantity](const ReducedFrame& f) { return f.sums[q]; });
+  for (Rows::Plane& plane : rows_->sums) {
+    if (plane.is_sparse()) continue;
+    put(plane.dataset, std::int64_t{0}, [&](const ReducedFrame& f) { return plane.of(f); });
   }
 }
 
-// Most frames lack no pixel: chunks of zeros are never written, and take no room in the file.
-void NexusSink::write_missing(Batch& batch) {
+// Most frames lack no pixel, and few sums take many words: chunks of zeros are never written, and take no
+// room in the file.
+void NexusSink::write_sparse(Batch& batch) {
   const RowExtent bins = layout::extent_of(job_.plan->axes);
-  for (auto& [quantity, dataset] : rows_->sums) {
-    if (!is_missing(quantity)) continue;
-    const auto lacks_pixels = [q = quantity](const ReducedFrame& f) { return f.sums.has(q); };
-    if (std::none_of(batch.frames.begin(), batch.frames.end(), lacks_pixels)) {
-      batch.leave_unwritten(dataset);
+  const auto is_zero = [](std::int64_t value) { return value == 0; };
+  for (Rows::Plane& plane : rows_->sums) {
+    if (!plane.is_sparse()) continue;
+    const auto holds_any = [&](const ReducedFrame& f) { return !std::ranges::all_of(plane.of(f), is_zero); };
+    if (std::ranges::none_of(batch.frames, holds_any)) {
+      batch.leave_unwritten(plane.dataset);
       continue;
     }
     if (!layout::is_large(bins)) {
-      write_rows(dataset, batch, bins, std::int64_t{0},
-                 [q = quantity](const ReducedFrame& f) { return f.sums[q]; });
+      write_rows(plane.dataset, batch, bins, std::int64_t{0},
+                 [&](const ReducedFrame& f) { return plane.of(f); });
       continue;
     }
     for (std::size_t i = 0; i < batch.frames.size(); ++i) {
-      const Sums& sums = batch.frames[i].sums;
-      if (sums.has(quantity)) dataset.write_nonzero(batch.first + i, sums[quantity].data());
-      batch.checksums[i] +=
-          sums.has(quantity) ? dataset.checksum(sums[quantity].data()) : dataset.checksum_of_unwritten();
+      if (!holds_any(batch.frames[i])) {
+        batch.checksums[i] += plane.dataset.checksum_of_unwritten();
+        continue;
+      }
+      const std::span<const std::int64_t> values = plane.of(batch.frames[i]);
+      plane.dataset.write_nonzero(batch.first + i, values.data());
+      batch.checksums[i] += plane.dataset.checksum(values.data());
     }
   }
 }

@@ -43,7 +43,7 @@ class NexusSink : public Sink {
   struct Batch;
 
   void write_bins(Batch& batch);
-  void write_missing(Batch& batch);
+  void write_sparse(Batch& batch);
   void write_frames(Batch& batch);
   void write_checksums(const Batch& batch);
   void note_monitor();

@@ -17,7 +17,9 @@ void check_frame(const Job& job, const ReducedFrame& frame) {
                   fits(frame.pattern.error.size(), job.recipe.has_variance());
   for (const Quantity quantity : all_quantities()) {
     const bool expected = std::ranges::count(wanted, quantity) > 0 && (lacks_pixels || !is_missing(quantity));
-    complete = complete && frame.sums.words(quantity) == 1 && fits(frame.sums[quantity].size(), expected);
+    const std::size_t words = frame.sums.words(quantity);
+    complete = complete && words <= (is_missing(quantity) ? 1 : most_words(job.plan->pixel_type)) &&
+               fits(frame.sums[quantity].size() / words, expected);
   }
   if (complete) return;
   throw Error(ErrorKind::kOutput, frame.id.source,

@@ -57,10 +57,14 @@ class StoredSums {
     std::vector<Sums> frames(count);
     const std::size_t bins = bins_.values();
     for (const Quantity quantity : job.quantities()) {
-      const auto rows = read(layout::sums_of(quantity), bins_, first, count);
-      for (std::size_t i = 0; i < count; ++i) {
-        const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(i * bins);
-        frames[i].set(quantity, {begin, begin + static_cast<std::ptrdiff_t>(bins)});
+      const std::size_t words = words_of(quantity);
+      for (Sums& frame : frames) frame.make(quantity, bins, words);
+      for (std::size_t word = 0; word < words; ++word) {
+        const auto rows = read(layout::sums_of(quantity, word).c_str(), bins_, first, count);
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto row = std::span(rows).subspan(i * bins, bins);
+          std::ranges::copy(row, frames[i][quantity].begin() + static_cast<std::ptrdiff_t>(word * bins));
+        }
       }
     }
     const auto fraction_bits = read(layout::kFractionBits, {}, first, count);
@@ -75,6 +79,17 @@ class StoredSums {
  private:
   [[noreturn]] void missing(const std::string& what) const {
     throw Error(ErrorKind::kInput, name_, fmt::format("is corrupt: {} cannot be read", what));
+  }
+
+  // Words after the last that holds anything, for any frame, are 0 and need not be read.
+  std::size_t words_of(Quantity quantity) const {
+    for (std::size_t word = kMostWords - 1; word > 0; --word) {
+      const std::string path = layout::sums_of(quantity, word);
+      if (!has(path)) continue;
+      const Hdf5Handle dataset(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
+      if (H5Dget_storage_size(dataset.get()) > 0) return word + 1;
+    }
+    return 1;
   }
 
   std::vector<std::int64_t> read(const char* path, RowExtent extent, std::uint64_t first,

@@ -4,15 +4,27 @@
 #include <limits>
 
 namespace annulus {
+namespace {
+
+// Multiplies by 2^-bits, in two steps: the power alone may be beyond the doubles.
+class PowerOfTwo {
+ public:
+  explicit PowerOfTwo(int bits)
+      : first_(std::ldexp(1.0, -(bits / 2))), second_(std::ldexp(1.0, bits / 2 - bits)) {}
+  double times(double value) const { return value * first_ * second_; }
+
+ private:
+  double first_, second_;
+};
+
+}  // namespace
 
 Pattern normalise(const Plan& plan, const Sums& sums, double factor) {
   constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-  const double signal_unit = std::ldexp(1.0, -(plan.weight_bits + sums.fraction_bits));
+  const PowerOfTwo signal_unit(plan.weight_bits + sums.fraction_bits);
   const double dark_unit = std::ldexp(1.0, -(plan.weight_bits + plan.dark_bits));
   const double norm_unit = std::ldexp(1.0, -(plan.weight_bits + plan.normalization_bits));
-  const double variance_unit = std::ldexp(1.0, -(plan.variance_bits + sums.fraction_bits));
-  const auto signal_sums = sums[Quantity::kSignal];
-  const auto variance_sums = sums[Quantity::kVariance];
+  const PowerOfTwo variance_unit(plan.variance_bits + sums.fraction_bits);
   const auto missing_count = sums[Quantity::kMissingCount];
   const auto missing_normalization = sums[Quantity::kMissingNormalization];
   const auto missing_dark = sums[Quantity::kMissingDark];
@@ -21,7 +33,7 @@ Pattern normalise(const Plan& plan, const Sums& sums, double factor) {
   Pattern pattern;
   const std::size_t bins = plan.bins();
   pattern.intensity.resize(bins);
-  pattern.error.resize(variance_sums.size());
+  pattern.error.resize(sums.has(Quantity::kVariance) ? bins : 0);
   for (std::size_t bin = 0; bin < bins; ++bin) {
     const std::int64_t count = plan.totals.count[bin] - (all_valid ? 0 : missing_count[bin]);
     std::int64_t norm = plan.totals.normalization[bin] - (all_valid ? 0 : missing_normalization[bin]);
@@ -31,14 +43,15 @@ Pattern normalise(const Plan& plan, const Sums& sums, double factor) {
       if (!pattern.error.empty()) pattern.error[bin] = kNothing;
       continue;
     }
-    double signal = static_cast<double>(signal_sums[bin]) * signal_unit;
+    double signal = signal_unit.times(sums.number(Quantity::kSignal, bin));
     if (!plan.totals.dark.empty()) {
       const std::int64_t dark = plan.totals.dark[bin] - (all_valid ? 0 : missing_dark[bin]);
       signal -= static_cast<double>(dark) * dark_unit;
     }
     pattern.intensity[bin] = signal / denominator;
     if (!pattern.error.empty()) {
-      pattern.error[bin] = std::sqrt(static_cast<double>(variance_sums[bin]) * variance_unit) / denominator;
+      const double variance = variance_unit.times(sums.number(Quantity::kVariance, bin));
+      pattern.error[bin] = std::sqrt(variance) / denominator;
     }
   }
   return pattern;

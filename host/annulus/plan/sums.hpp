@@ -25,6 +25,11 @@ enum class Quantity : std::uint8_t {
 };
 inline constexpr std::size_t kQuantityCount = static_cast<std::size_t>(Quantity::kMissingCount) + 1;
 
+// Words of 64 bits that the sum of a bin may take, and of frames of a type: with all of a frame's layers
+// (codecs/quantise.hpp).
+inline constexpr std::size_t kMostWords = 6;
+std::size_t most_words(PixelType type);
+
 // One array of integers per quantity, empty where the frame has none of it.
 class Sums {
  public:
@@ -33,10 +38,25 @@ class Sums {
 
   bool has(Quantity quantity) const { return !at(quantity).values.empty(); }
 
-  // Words of 64 bits that make the number of one bin. Word w of bin b, the least significant first, is
-  // [b * words + w].
+  // Words that make the number of one bin: the sum of word w * 2^(64 w). Words are signed, so the number of
+  // a bin that fits 64 bits is its word 0, and the others are 0.
   std::size_t words(Quantity quantity) const { return at(quantity).words; }
 
+  // One word of every bin; nothing if there is no such word.
+  std::span<const std::int64_t> word(Quantity quantity, std::size_t number) const {
+    const Numbers& numbers = at(quantity);
+    if (number >= numbers.words) return {};
+    const std::size_t bins = numbers.values.size() / numbers.words;
+    return std::span(numbers.values).subspan(number * bins, bins);
+  }
+
+  // The number of one bin, rounded once.
+  double number(Quantity quantity, std::size_t bin) const {
+    const Numbers& numbers = at(quantity);
+    return numbers.words == 1 ? static_cast<double>(numbers.values[bin]) : wide_number(numbers, bin);
+  }
+
+  // All words, those of number 0 first.
   std::span<const std::int64_t> operator[](Quantity quantity) const { return at(quantity).values; }
   std::span<std::int64_t> operator[](Quantity quantity) { return at(quantity).values; }
 
@@ -57,6 +77,7 @@ class Sums {
     std::size_t words = 1;
     bool operator==(const Numbers&) const = default;
   };
+  static double wide_number(const Numbers& numbers, std::size_t bin);
   Numbers& at(Quantity quantity) { return numbers_[static_cast<std::size_t>(quantity)]; }
   const Numbers& at(Quantity quantity) const { return numbers_[static_cast<std::size_t>(quantity)]; }
 
@@ -72,6 +93,10 @@ constexpr std::array<Quantity, kQuantityCount> all_quantities() {
 
 // A quantity of which frames without invalid pixels have nothing.
 constexpr bool is_missing(Quantity quantity) { return quantity >= Quantity::kMissingNormalization; }
+
+// The sums of a frame from those of its layers, which differ in their fraction_bits. The first layer has the
+// missing sums. Exact.
+Sums combine_layers(std::vector<Sums> layers);
 
 // Makes the missing sums from the plan's pixels that were invalid in a frame, in any order. Backends that can
 // only list those pixels share this.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace annulus {
 namespace {
@@ -97,6 +98,7 @@ Split split(std::uint64_t once, std::uint64_t twice) {
 
 struct CycleCounter::State {
   Job job;
+  std::optional<FramePreparer> preparer;
   DevicePlan packed;
   Codec codec = Codec::kRaw;
   PixelType type = PixelType::kI32;
@@ -105,6 +107,7 @@ struct CycleCounter::State {
   void check(const Frame& frame) const;
   void check(const Frame& frame, const LaunchSums& sums) const;
   void begin(const Frame& frame, const TimedLaunch& launch);
+  void add(const Frame& frame);
 };
 
 CycleCounter::CycleCounter(Job job) : state_(new State) {
@@ -112,6 +115,7 @@ CycleCounter::CycleCounter(Job job) : state_(new State) {
   state_->packed = pack_plan(*job.plan, job.recipe, kName);
   state_->totals.pixels = job.plan->pixels();
   state_->totals.bins = job.plan->bins();
+  state_->preparer.emplace(job);
   state_->job = std::move(job);
 }
 
@@ -149,16 +153,17 @@ void CycleCounter::State::begin(const Frame& frame, const TimedLaunch& launch) {
   for (PortTraffic& port : totals.ports) port.bytes_a_frame = 0;
 }
 
-void CycleCounter::add(const Frame& as_read) {
-  State& state = *state_;
-  const Frame frame = prepare_frame(state.job, as_read);
-  state.check(frame);
-  const TimedLaunch once = launch_recorded(state.packed, frame, 1);
-  state.check(frame, once.sums);
-  const TimedLaunch twice = launch_recorded(state.packed, frame, 2);
+// The kernels know no layers: each is a frame to them.
+void CycleCounter::add(const Frame& frame) {
+  for (const Frame& layer : state_->preparer->prepare(frame)) state_->add(layer);
+}
 
-  CycleReport& totals = state.totals;
-  if (totals.frames == 0) state.begin(frame, once);
+void CycleCounter::State::add(const Frame& frame) {
+  check(frame);
+  const TimedLaunch once = launch_recorded(packed, frame, 1);
+  check(frame, once.sums);
+  const TimedLaunch twice = launch_recorded(packed, frame, 2);
+  if (totals.frames == 0) begin(frame, once);
   ++totals.frames;
   totals.payload_bytes_a_frame += static_cast<double>(frame.payload.size());
   Split clocks = split(once.replay.clocks, twice.replay.clocks);

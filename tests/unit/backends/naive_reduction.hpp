@@ -41,7 +41,7 @@ inline Sums reduce_naively(const Plan& plan, const std::vector<std::int64_t>& pi
       Wide square = weight * weight;
       if (shift > 0) square = (square + (Wide{1} << (shift - 1))) >> shift;
       if (square == 0) square = 1;
-      const Wide one = fraction_bits > 0 ? Wide{1} << fraction_bits : Wide{1};
+      const Wide one = fraction_bits >= 0 && fraction_bits <= 28 ? Wide{1} << fraction_bits : Wide{0};
       variance[bin] += square * (raw > one ? Wide{raw} : one);
     }
   }

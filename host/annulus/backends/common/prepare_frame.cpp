@@ -6,11 +6,21 @@
 #include <fmt/core.h>
 
 #include <string>
+#include <utility>
 
 namespace annulus {
 
-Frame prepare_frame(const Job& job, Frame frame) {
-  const Plan& plan = *job.plan;
+FramePreparer::FramePreparer(Job job) : job_(std::move(job)) {
+  const Plan& plan = *job_.plan;
+  if (!needs_quantising(plan.pixel_type)) return;
+  used_.resize(plan.pixels());
+  for (std::size_t pixel = 0; pixel < used_.size(); ++pixel) {
+    used_[pixel] = plan.matrix.first[pixel] != plan.matrix.first[pixel + 1] ? 1 : 0;
+  }
+}
+
+std::vector<Frame> FramePreparer::prepare(Frame frame) const {
+  const Plan& plan = *job_.plan;
   if (!(frame.shape == plan.shape)) {
     throw Error(
         ErrorKind::kInput, describe(frame),
@@ -30,18 +40,28 @@ Frame prepare_frame(const Job& job, Frame frame) {
                             plan.saturation ? std::to_string(*plan.saturation) : "(nothing said)"),
                 "give the limit for all frames with `max_count`");
   }
-  if (!needs_quantising(frame.type)) return frame;
+  if (!needs_quantising(frame.type)) {
+    std::vector<Frame> unchanged;
+    unchanged.push_back(std::move(frame));
+    return unchanged;
+  }
   FloatValidity validity;
   if (const auto dummy = effective_dummy(plan.options, plan.geometry.detector, frame.type)) {
     validity.dummy = dummy->value;
     validity.delta = dummy->delta;
   }
   validity.max_count = largest_value(plan.saturation, frame.type);
-  // Pixels that contribute to nothing have no say in the scale of the others.
-  validity.is_used = [&plan](std::size_t pixel) {
-    return plan.matrix.first[pixel] != plan.matrix.first[pixel + 1];
-  };
-  return quantise(frame, validity, job.recipe.has_variance() ? kCountFractionBits : kMaxFractionBits);
+  validity.used = used_;  // pixels that contribute to nothing have no say in how the others are held
+  return quantise(frame, validity, job_.recipe.has_variance());
+}
+
+FrameResult join_layers(std::vector<FrameResult> layers) {
+  std::vector<Sums> sums;
+  for (FrameResult& layer : layers) {
+    if (!layer.good()) return std::move(layer);
+    sums.push_back(std::move(layer.sums()));
+  }
+  return {std::move(layers.front().id), combine_layers(std::move(sums))};
 }
 
 }  // namespace annulus

@@ -2,12 +2,15 @@
 #include <annulus/backends/common/threaded_backend.hpp>
 #include <annulus/core/error.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace annulus {
@@ -21,38 +24,60 @@ Error changed_file(const Frame& frame) {
   return damaged_frame(frame, "the file was changed or became shorter while it was read");
 }
 
-// The frames of a batch that belong to the plan, as reducers take them; the others have their error already.
-class PreparedBatch {
+// Reduces the frames of a batch: those that belong to the plan, as reducers take them. The layers of a frame
+// count as frames, of which a reducer gets as many at once as fill a batch.
+class BatchReduction {
  public:
-  PreparedBatch(const Job& job, std::vector<Frame> frames) : results_(frames.size()) {
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      results_[i].id = frames[i].id;
-      try {
-        const Bytes as_read = frames[i].payload;
-        Frame prepared = prepare_frame(job, std::move(frames[i]));
-        if (!as_read.intact()) throw changed_file(prepared);
-        prepared_.push_back(std::move(prepared));
-        places_.push_back(i);
-      } catch (const Error& error) {
-        results_[i].outcome = error;
-      }
-    }
-  }
+  BatchReduction(const FramePreparer& preparer, BatchReducer& reducer, std::size_t at_once)
+      : preparer_(preparer), reducer_(reducer), at_once_(at_once) {}
 
-  std::vector<FrameResult> reduce_by(BatchReducer& reducer) {
-    if (prepared_.empty()) return std::move(results_);
-    std::vector<FrameResult> reduced = reducer.reduce(prepared_);
-    for (std::size_t i = 0; i < prepared_.size(); ++i) {
-      if (!prepared_[i].payload.intact()) reduced[i].outcome = changed_file(prepared_[i]);
-      results_[places_[i]] = std::move(reduced[i]);
+  std::vector<FrameResult> reduce(std::vector<Frame> frames) {
+    std::vector<FrameResult> results(frames.size());
+    layers_.resize(frames.size());
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      results[i].id = frames[i].id;
+      try {
+        add(i, std::move(frames[i]));
+      } catch (const Error& error) {
+        results[i].outcome = error;
+      }
+      while (waiting_.size() >= at_once_) reduce_waiting(at_once_);
     }
-    return std::move(results_);
+    if (!waiting_.empty()) reduce_waiting(waiting_.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].good()) results[i] = join_layers(std::move(layers_[i]));
+    }
+    return results;
   }
 
  private:
-  std::vector<FrameResult> results_;
-  std::vector<Frame> prepared_;
-  std::vector<std::size_t> places_;  // of the prepared frames in the batch
+  void add(std::size_t place, Frame frame) {
+    const Bytes as_read = frame.payload;
+    std::vector<Frame> layers = preparer_.prepare(std::move(frame));
+    if (!as_read.intact()) throw changed_file(layers.front());
+    places_.insert(places_.end(), layers.size(), place);
+    std::move(layers.begin(), layers.end(), std::back_inserter(waiting_));
+  }
+
+  // The first `count` of those that wait.
+  void reduce_waiting(std::size_t count) {
+    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(count);
+    const std::vector<Frame> some(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
+    waiting_.erase(waiting_.begin(), end);
+    std::vector<FrameResult> reduced = reducer_.reduce(some);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!some[i].payload.intact()) reduced[i].outcome = changed_file(some[i]);
+      layers_[places_[i]].push_back(std::move(reduced[i]));
+    }
+    places_.erase(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  const FramePreparer& preparer_;
+  BatchReducer& reducer_;
+  const std::size_t at_once_;
+  std::vector<Frame> waiting_;
+  std::vector<std::size_t> places_;               // of those that wait, in the batch
+  std::vector<std::vector<FrameResult>> layers_;  // by place
 };
 
 class ThreadedBackend final : public Backend {
@@ -66,7 +91,7 @@ class ThreadedBackend final : public Backend {
     loaded_ = {};  // first: a card has one owner at a time, and a plan that is refused leaves none loaded
     demand_sums_only(job.recipe, settings_.name);
     loaded_ = settings_.prepare(job);
-    job_ = std::move(job);
+    preparer_.emplace(std::move(job));
     stopping_ = finished_ = false;
     submitted_ = collected_ = 0;
     waiting_.clear();
@@ -143,7 +168,8 @@ class ThreadedBackend final : public Backend {
       const auto start = std::chrono::steady_clock::now();
       try {
         if (!reducer) reducer = loaded_.make_reducer();
-        done.results = PreparedBatch(job_, std::move(batch.frames)).reduce_by(*reducer);
+        BatchReduction reduction(*preparer_, *reducer, loaded_.batch);
+        done.results = reduction.reduce(std::move(batch.frames));
       } catch (...) {
         done.failure = std::current_exception();
       }
@@ -166,7 +192,7 @@ class ThreadedBackend final : public Backend {
 
   const ThreadedSettings settings_;
   LoadedJob loaded_;
-  Job job_;
+  std::optional<FramePreparer> preparer_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Waiting> waiting_;

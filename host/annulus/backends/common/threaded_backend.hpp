@@ -16,7 +16,7 @@ class BatchReducer {
  public:
   virtual ~BatchReducer() = default;
 
-  // Any number of frames that prepare_frame() let pass; results in their order. What it throws ends the scan.
+  // Any number of frames as FramePreparer gives them; results in their order. What it throws ends the scan.
   virtual std::vector<FrameResult> reduce(const std::vector<Frame>& frames) = 0;
 };
 
