@@ -13,7 +13,7 @@
 
 namespace kernels {
 
-constexpr int kInterfaceVersion = 1;  // of the arguments and memory layouts of layout.hpp and kernels.hpp
+constexpr int kInterfaceVersion = 2;  // of the arguments and memory layouts of layout.hpp and kernels.hpp
 
 constexpr int kLanes = 16;                                // pixels a clock
 constexpr int kWordBytes = 16;                            // compressed bytes a clock
@@ -61,8 +61,11 @@ static_assert(is_power_of_two(kWordBytes) && kWordBytes <= kLanes,
 static_assert(kBeatBytes % kWordBytes == 0, "a beat is a whole number of words");
 static_assert(kWordBytes == 16 && kCopyBytes == 16, "a token, 13 literals and an offset are one word");
 
-// Which build a kernel is; it stands in the header of every result, and the host demands its own.
-constexpr uint64_t kBuildWord = (uint64_t{0xA22} << 48) | (uint64_t{kInterfaceVersion} << 32) |
+// Which build a kernel is; it stands in the header of every result, and the host demands its own. The mark
+// says that it is such a word at all.
+constexpr uint64_t kBuildMark = 0xA22;
+constexpr int kBuildMarkShift = 48;
+constexpr uint64_t kBuildWord = (kBuildMark << kBuildMarkShift) | (uint64_t{kInterfaceVersion} << 32) |
                                 (uint64_t{kLanes} << 24) | (uint64_t{kWordBytes} << 16) |
                                 (uint64_t{log2_of(kMaxBins)} << 8) | (kVariance ? 1 : 0);
 

@@ -11,7 +11,7 @@ struct FrameDescriptor {
   uint32_t first_beat;  // where its payload starts in `frames`, in beats
   uint32_t bytes;       // of the payload
   uint32_t one_count;   // variance is max(raw, one_count): 1, 2^fraction_bits of the frame, or 0
-  uint32_t unused;
+  uint32_t number;      // of this frame in this launch: its result has the same
 };
 
 // Payloads, each from a fresh beat on; what follows a payload in its last beat is ignored.
@@ -76,6 +76,9 @@ enum HeaderField : uint32_t {
   kHeaderByte = 2,     // where the fault is: the start of the faulty code or block, or the end of the payload
   kHeaderPixel = 3,    // the good pixels before it
   kHeaderInvalid = 4,  // pixels with weights that were not accepted
+  kHeaderNumber = 5,   // that of the frame's descriptor
+  kHeaderMissing = 6,  // checksum of the frame's beats of `missing` (checksum.hpp)
+  kHeaderCheck = 7,    // checksum of the rows and then this header, in which this field is still 0
 };
 
 constexpr uint32_t rows_of(uint32_t bins) { return (bins + kBanks - 1) / kBanks; }

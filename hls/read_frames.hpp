@@ -1,7 +1,7 @@
 // Reads payloads from memory in bursts, one after the other.
 //
-// In: memory. Out: for each frame its number of bytes and its one_count; beats_of(bytes) beats. II = 1 a
-// beat.
+// In: memory. Out: for each frame its number of bytes and its one_count; beats_of(bytes) beats; its number.
+// II = 1 a beat.
 #pragma once
 
 #include <hls_stream.h>
@@ -12,7 +12,7 @@ namespace kernels {
 
 inline void read_frames(const FrameDescriptor* descriptors, const Beat* frames, uint32_t frame_count,
                         hls::stream<uint32_t>& sizes, hls::stream<uint32_t>& one_counts,
-                        hls::stream<Beat>& beats) {
+                        hls::stream<Beat>& beats, hls::stream<uint32_t>& numbers) {
 each_frame:
   for (uint32_t frame = 0; frame < frame_count; ++frame) {
     const FrameDescriptor descriptor = descriptors[frame];
@@ -24,6 +24,8 @@ each_frame:
 #pragma HLS PIPELINE II = 1
       beats.write(frames[descriptor.first_beat + beat]);
     }
+    // Last, because it is taken when the frame is written, for which the next frame must be under way.
+    numbers.write(descriptor.number);
   }
 }
 

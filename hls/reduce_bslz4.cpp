@@ -50,6 +50,8 @@ extern "C" void reduce_bslz4(const FrameDescriptor* descriptors, const Beat* fra
 #pragma HLS STREAM variable = sizes depth = kFramesDepth
   hls::stream<uint32_t> one_counts("one_counts");
 #pragma HLS STREAM variable = one_counts depth = kFramesDepth
+  hls::stream<uint32_t> numbers("numbers");
+#pragma HLS STREAM variable = numbers depth = kFramesDepth
   hls::stream<Beat> payload("payload");
 #pragma HLS STREAM variable = payload depth = kBeatsDepth
   hls::stream<BlockWord> words[kLz4Engines];
@@ -74,8 +76,10 @@ extern "C" void reduce_bslz4(const FrameDescriptor* descriptors, const Beat* fra
 #pragma HLS STREAM variable = missing_rows depth = kRowsDepth
   hls::stream<uint32_t> invalid_counts("invalid_counts");
 #pragma HLS STREAM variable = invalid_counts depth = kFramesDepth
+  hls::stream<uint64_t> missing_checks("missing_checks");
+#pragma HLS STREAM variable = missing_checks depth = kFramesDepth
 
-  read_frames(descriptors, frames, frame_count, sizes, one_counts, payload);
+  read_frames(descriptors, frames, frame_count, sizes, one_counts, payload, numbers);
   deal_blocks<kLz4Engines>(sizes, payload, frame_count, pixels, pixel_shift, words);
   find_sequences(words[0], sequences[0]);
   find_sequences(words[1], sequences[1]);
@@ -95,6 +99,6 @@ extern "C" void reduce_bslz4(const FrameDescriptor* descriptors, const Beat* fra
                    highest, dummy_lowest, dummy_highest, is_signed, rows, rejected);
   list_rejected(rejected, frame_count, shares);
   sum_missing(corrections, shares, frame_count, bins, missing_rows, invalid_counts);
-  write_results(rows, reports, invalid_counts, frame_count, bins, results);
-  write_missing(missing_rows, frame_count, bins, missing);
+  write_missing(missing_rows, frame_count, bins, missing, missing_checks);
+  write_results(rows, reports, invalid_counts, numbers, missing_checks, frame_count, bins, results);
 }

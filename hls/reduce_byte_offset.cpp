@@ -46,6 +46,8 @@ extern "C" void reduce_byte_offset(const FrameDescriptor* descriptors, const Bea
 #pragma HLS STREAM variable = sizes depth = kFramesDepth
   hls::stream<uint32_t> one_counts("one_counts");
 #pragma HLS STREAM variable = one_counts depth = kFramesDepth
+  hls::stream<uint32_t> numbers("numbers");
+#pragma HLS STREAM variable = numbers depth = kFramesDepth
   hls::stream<Beat> payload("payload");
 #pragma HLS STREAM variable = payload depth = kBeatsDepth
   hls::stream<Window<kWordBytes>> windows("windows");
@@ -70,8 +72,10 @@ extern "C" void reduce_byte_offset(const FrameDescriptor* descriptors, const Bea
 #pragma HLS STREAM variable = missing_rows depth = kRowsDepth
   hls::stream<uint32_t> invalid_counts("invalid_counts");
 #pragma HLS STREAM variable = invalid_counts depth = kFramesDepth
+  hls::stream<uint64_t> missing_checks("missing_checks");
+#pragma HLS STREAM variable = missing_checks depth = kFramesDepth
 
-  read_frames(descriptors, frames, frame_count, sizes, one_counts, payload);
+  read_frames(descriptors, frames, frame_count, sizes, one_counts, payload, numbers);
   split_windows<kWordBytes>(sizes, payload, frame_count, windows);
   find_codes<kWordBytes>(windows, frame_count, codes);
   add_differences<kWordBytes>(codes, frame_count, values);
@@ -81,6 +85,6 @@ extern "C" void reduce_byte_offset(const FrameDescriptor* descriptors, const Bea
                    highest, dummy_lowest, dummy_highest, 1, rows, rejected);
   list_rejected(rejected, frame_count, shares);
   sum_missing(corrections, shares, frame_count, bins, missing_rows, invalid_counts);
-  write_results(rows, reports, invalid_counts, frame_count, bins, results);
-  write_missing(missing_rows, frame_count, bins, missing);
+  write_missing(missing_rows, frame_count, bins, missing, missing_checks);
+  write_results(rows, reports, invalid_counts, numbers, missing_checks, frame_count, bins, results);
 }

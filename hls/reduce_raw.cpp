@@ -45,6 +45,8 @@ extern "C" void reduce_raw(const FrameDescriptor* descriptors, const Beat* frame
 #pragma HLS STREAM variable = sizes depth = kFramesDepth
   hls::stream<uint32_t> one_counts("one_counts");
 #pragma HLS STREAM variable = one_counts depth = kFramesDepth
+  hls::stream<uint32_t> numbers("numbers");
+#pragma HLS STREAM variable = numbers depth = kFramesDepth
   hls::stream<Beat> payload("payload");
 #pragma HLS STREAM variable = payload depth = kBeatsDepth
   hls::stream<Pixels<kLanes>> vectors("vectors");
@@ -63,14 +65,16 @@ extern "C" void reduce_raw(const FrameDescriptor* descriptors, const Beat* frame
 #pragma HLS STREAM variable = missing_rows depth = kRowsDepth
   hls::stream<uint32_t> invalid_counts("invalid_counts");
 #pragma HLS STREAM variable = invalid_counts depth = kFramesDepth
+  hls::stream<uint64_t> missing_checks("missing_checks");
+#pragma HLS STREAM variable = missing_checks depth = kFramesDepth
 
-  read_frames(descriptors, frames, frame_count, sizes, one_counts, payload);
+  read_frames(descriptors, frames, frame_count, sizes, one_counts, payload, numbers);
   unpack_pixels<kLanes>(sizes, payload, frame_count, pixels, pixel_shift, is_signed, vectors, reports);
   read_table(table0, table1, table2, table3, frame_count, beats, table);
   integrate_frames(vectors, table, one_counts, frame_count, bins, beats, weight_bits, variance_bits, lowest,
                    highest, dummy_lowest, dummy_highest, is_signed, rows, rejected);
   list_rejected(rejected, frame_count, shares);
   sum_missing(corrections, shares, frame_count, bins, missing_rows, invalid_counts);
-  write_results(rows, reports, invalid_counts, frame_count, bins, results);
-  write_missing(missing_rows, frame_count, bins, missing);
+  write_missing(missing_rows, frame_count, bins, missing, missing_checks);
+  write_results(rows, reports, invalid_counts, numbers, missing_checks, frame_count, bins, results);
 }

@@ -34,6 +34,19 @@ void wait_out(std::chrono::steady_clock::time_point start, double ms, double ms_
   std::this_thread::sleep_until(start + std::chrono::duration<double, std::milli>(whole));
 }
 
+const char* in_words(RunFault fault) {
+  switch (fault) {
+    case RunFault::kNone:
+      return "";
+    case RunFault::kDie:
+      return ", in which the card dies as its settings ask";
+    case RunFault::kHang:
+      return ", which hangs as its settings ask";
+    default:
+      return ", which leaves wrong numbers as its settings ask";
+  }
+}
+
 }  // namespace
 
 Card::Card(DriverLink& driver, const Settings& settings, const Journal& journal)
@@ -247,17 +260,20 @@ void Card::start_run(UnitProcess& process) {
     if (buffer && buffer->base >= bank.base && buffer->base < bank.base + bank.size)
       argument.buffer = *buffer;
   }
-  journal_.note(unit.name, "run {}{}", runs_,
-                request.fault == RunFault::kDie    ? ", in which the card dies as its settings ask"
-                : request.fault == RunFault::kHang ? ", which hangs as its settings ask"
-                                                   : "");
+  journal_.note(unit.name, "run {}{}", runs_, in_words(request.fault));
   process.start(request);
 }
 
 RunFault Card::next_fault() {
   ++runs_;
-  if (runs_ == settings_.faults.die_in_run) return RunFault::kDie;
-  return runs_ == settings_.faults.hang_in_run ? RunFault::kHang : RunFault::kNone;
+  const Settings::Faults& faults = settings_.faults;
+  const std::pair<uint64_t, RunFault> runs[] = {
+      {faults.die_in_run, RunFault::kDie},         {faults.hang_in_run, RunFault::kHang},
+      {faults.stale_in_run, RunFault::kStale},     {faults.zero_in_run, RunFault::kZero},
+      {faults.garbage_in_run, RunFault::kGarbage}, {faults.flip_in_run, RunFault::kFlip},
+      {faults.swap_in_run, RunFault::kSwap}};
+  const auto found = std::ranges::find(runs, runs_, &std::pair<uint64_t, RunFault>::first);
+  return found == std::end(runs) ? RunFault::kNone : found->second;
 }
 
 void Card::watch_units() {

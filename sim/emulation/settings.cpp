@@ -80,6 +80,11 @@ Settings read_settings(const std::string& text_or_file) {
                     read_object(object, "faults",
                                 {{"die_in_run", ordinal(faults.die_in_run)},
                                  {"hang_in_run", ordinal(faults.hang_in_run)},
+                                 {"stale_in_run", ordinal(faults.stale_in_run)},
+                                 {"zero_in_run", ordinal(faults.zero_in_run)},
+                                 {"garbage_in_run", ordinal(faults.garbage_in_run)},
+                                 {"flip_in_run", ordinal(faults.flip_in_run)},
+                                 {"swap_in_run", ordinal(faults.swap_in_run)},
                                  {"die_on_load", ordinal(faults.die_on_load)},
                                  {"every_time", yes_or_no(faults.every_time)}});
                   }}});

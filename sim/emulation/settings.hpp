@@ -17,8 +17,14 @@ struct Settings {
   struct Faults {              // 0: never
     uint64_t die_in_run = 0;   // the card is lost in its n-th run
     uint64_t hang_in_run = 0;  // the n-th run never ends
-    uint64_t die_on_load = 0;  // the n-th load fails
-    bool every_time = false;   // count runs afresh after each load; all loads from the n-th on fail
+    // The n-th run ends well, and the sums that it leaves are wrong (wrong_numbers.hpp):
+    uint64_t stale_in_run = 0;    // those of the run before, as it wrote nothing
+    uint64_t zero_in_run = 0;     // zeros
+    uint64_t garbage_in_run = 0;  // rubbish
+    uint64_t flip_in_run = 0;     // one bit is another
+    uint64_t swap_in_run = 0;     // those of the first and the last frame change places
+    uint64_t die_on_load = 0;     // the n-th load fails
+    bool every_time = false;      // count runs afresh after each load; all loads from the n-th on fail
   } faults;
 };
 

@@ -9,10 +9,12 @@
 #include <csignal>
 #include <list>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "argument_window.hpp"
+#include "wrong_numbers.hpp"
 
 namespace annulus_sim {
 namespace {
@@ -72,7 +74,9 @@ class Worker {
       }
       values.push_back(&argument.value);  // little endian: narrower integers start at the same byte
     }
-    ffi_call(&call_, FFI_FN(kernel_), nullptr, values.data());
+    if (request.fault != RunFault::kStale) ffi_call(&call_, FFI_FN(kernel_), nullptr, values.data());
+    if (request.fault != RunFault::kNone && request.fault != RunFault::kStale)
+      falsify(request.fault, written_by(request));
     std::this_thread::sleep_until(end);
   }
 
@@ -97,6 +101,18 @@ class Worker {
   }
 
  private:
+  // Where the kernel wrote, of a run whose pointers are those of this process.
+  WrittenSums written_by(const RunRequest& request) const {
+    const auto value = [&](std::string_view name) {
+      const auto found = std::ranges::find(arguments_, name, &Argument::name);
+      if (found == arguments_.end()) throw std::runtime_error(fmt::format("it has no argument '{}'", name));
+      return request.arguments[static_cast<size_t>(found - arguments_.begin())].value;
+    };
+    return {reinterpret_cast<kernels::SumBeat*>(value("results")),
+            reinterpret_cast<kernels::SumBeat*>(value("missing")),
+            static_cast<uint32_t>(value("frame_count")), static_cast<uint32_t>(value("bins"))};
+  }
+
   // Windows are kept, because mapping the pages of a large buffer anew costs more than many a run.
   const ArgumentWindow& window_of(size_t index, const RunRequest::Value& argument) {
     constexpr size_t kKept = 8;

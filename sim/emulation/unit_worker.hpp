@@ -13,7 +13,7 @@
 
 namespace annulus_sim {
 
-enum class RunFault : uint32_t { kNone, kDie, kHang };
+enum class RunFault : uint32_t { kNone, kDie, kHang, kStale, kZero, kGarbage, kFlip, kSwap };
 
 constexpr size_t kMaxArguments = 64;
 

@@ -204,21 +204,5 @@ TEST(KernelFaults, AMatchThatPointsToItselfIsRefusedThoughTheLibraryTakesIt) {
             "block 0 at byte 12 of 27: corrupt, it does not decode to 256 bytes");
 }
 
-TEST(KernelFaults, ResultsOfAnotherBuildAreRefused) {
-  std::mt19937_64 random(3);
-  const Plan plan = random_plan({}, random);
-  std::vector<kernels::SumBeat> results(kernels::result_beats_of(plan.bins()));
-  std::vector<kernels::SumBeat> missing(kernels::missing_beats_of(plan.bins()));
-  results[0].sum[kernels::kHeaderBuild] = static_cast<std::int64_t>(kernels::kBuildWord ^ 0x100);
-  try {
-    unpack_result(plan, kRecipe, raw_frame(plan.shape, PixelType::kI32, {}), results.data(), missing.data(),
-                  "card 3");
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kBackend);
-    EXPECT_THAT(error.what(), HasSubstr("card 3"));
-  }
-}
-
 }  // namespace
 }  // namespace annulus::testing

@@ -2,6 +2,8 @@
 
 #include <annulus/backends/fpga/kernel_launch.hpp>
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 
 namespace annulus::testing {
@@ -39,6 +41,12 @@ std::vector<std::uint32_t> choose_bins(std::uint32_t bins, std::uint32_t count, 
   while (chosen.size() > count)
     chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(random() % chosen.size()));
   return chosen;
+}
+
+std::vector<const Frame*> pointers_to(const std::vector<Frame>& frames) {
+  std::vector<const Frame*> pointers;
+  for (const Frame& frame : frames) pointers.push_back(&frame);
+  return pointers;
 }
 
 }  // namespace
@@ -87,12 +95,9 @@ Plan single_bin_plan(Shape shape, std::uint32_t bins, const std::vector<std::uin
   return plan;
 }
 
-std::vector<FrameResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames,
-                                       annulus_sim::Launch& launch) {
-  std::vector<const Frame*> pointers;
-  for (const Frame& frame : frames) pointers.push_back(&frame);
-  const DevicePlan packed = pack_plan(plan, kRecipe, "csim");
-  PackedFrames payloads = pack_frames(pointers);
+RawLaunch launch_raw(const Plan& plan, const std::vector<Frame>& frames, annulus_sim::Launch& launch) {
+  RawLaunch launched{pack_plan(plan, kRecipe, "csim"), pack_frames(pointers_to(frames)), {}};
+  PackedFrames& payloads = launched.packed;
   // What follows a payload in its last beat must not matter.
   for (std::size_t i = 0; i < frames.size(); ++i) {
     auto* const bytes =
@@ -101,15 +106,25 @@ std::vector<FrameResult> launch_frames(const Plan& plan, const std::vector<Frame
     std::fill(bytes + used, bytes + std::size_t{kernels::beats_of(used)} * kernels::kBeatBytes,
               std::uint8_t{0x80});
   }
-  LaunchSums sums;
   const Codec codec = frames.empty() ? Codec::kRaw : frames.front().codec;
   const PixelType type = frames.empty() ? PixelType::kI32 : frames.front().type;
-  launch.run([&] { sums = call_kernel(packed, codec, type, payloads); });
+  launch.run([&] { launched.sums = call_kernel(launched.plan, codec, type, payloads); });
+  return launched;
+}
+
+std::string fault_of(const RawLaunch& launched, const std::vector<Frame>& frames) {
+  return launch_fault(launched.plan, pointers_to(frames), launched.packed.descriptors, launched.sums);
+}
+
+std::vector<FrameResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames,
+                                       annulus_sim::Launch& launch) {
+  const RawLaunch launched = launch_raw(plan, frames, launch);
+  EXPECT_EQ(fault_of(launched, frames), "");
   std::vector<FrameResult> results;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     results.push_back(unpack_result(plan, kRecipe, frames[i],
-                                    &sums.results[i * kernels::result_beats_of(packed.bins)],
-                                    &sums.missing[i * kernels::missing_beats_of(packed.bins)], "csim"));
+                                    &launched.sums.results[i * kernels::result_beats_of(plan.bins())],
+                                    &launched.sums.missing[i * kernels::missing_beats_of(plan.bins())]));
   }
   return results;
 }

@@ -1,6 +1,8 @@
 // Plans made to order, frames, and launches of whole kernels.
 #pragma once
 
+#include <annulus/backends/fpga/check_result.hpp>
+#include <annulus/backends/fpga/pack_frames.hpp>
 #include <annulus/backends/fpga/unpack_result.hpp>
 #include <annulus/core/frame.hpp>
 #include <annulus/plan/plan.hpp>
@@ -30,7 +32,18 @@ Plan random_plan(const PlanShape& shape, std::mt19937_64& random);
 // A plan in which pixel j has all its weight in bin bins[j].
 Plan single_bin_plan(Shape shape, std::uint32_t bins, const std::vector<std::uint32_t>& bin_of_pixel);
 
-// One launch; all frames of one codec.
+// One launch; all frames of one codec. What lies in memory before and after it.
+struct RawLaunch {
+  DevicePlan plan;
+  PackedFrames packed;
+  LaunchSums sums;
+};
+RawLaunch launch_raw(const Plan& plan, const std::vector<Frame>& frames, annulus_sim::Launch& launch);
+
+// What launch_fault() says of it.
+std::string fault_of(const RawLaunch& launched, const std::vector<Frame>& frames);
+
+// The results. Fails the test if launch_fault() finds something.
 std::vector<FrameResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames,
                                        annulus_sim::Launch& launch);
 std::vector<FrameResult> launch_frames(const Plan& plan, const std::vector<Frame>& frames);

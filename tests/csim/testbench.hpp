@@ -109,7 +109,8 @@ class Launch {
   }
 
   void add(const Frame& frame, const std::vector<uint8_t>& payload) {
-    descriptors[frames_.size()] = {next_beat_, static_cast<uint32_t>(payload.size()), frame.one_count, 0};
+    descriptors[frames_.size()] = {next_beat_, static_cast<uint32_t>(payload.size()), frame.one_count,
+                                   number_of(static_cast<uint32_t>(frames_.size()))};
     std::memcpy(frames[next_beat_].byte, payload.data(), payload.size());
     next_beat_ += kernels::beats_of(static_cast<uint32_t>(payload.size()));
     frames_.push_back(frame);
@@ -133,6 +134,10 @@ class Launch {
         good = false;
       };
       same("build", 0, result->sum[kernels::kHeaderBuild], static_cast<int64_t>(kernels::kBuildWord));
+      same("number", 0, result->sum[kernels::kHeaderNumber], number_of(f));
+      same("checksum", 0, result->sum[kernels::kHeaderCheck], result_checksum(result));
+      same("checksum of missing", 0, result->sum[kernels::kHeaderMissing],
+           checksum(absent, kernels::missing_beats_of(kBins)));
       same("status", 0, result->sum[kernels::kHeaderStatus], frame.status);
       if (frame.status != kernels::kGood) {
         same("byte", 0, result->sum[kernels::kHeaderByte], frame.byte);
@@ -190,6 +195,24 @@ class Launch {
         }
       }
     }
+  }
+
+  static uint32_t number_of(uint32_t frame) { return 0xFFFFFFFE + 3 * frame; }
+
+  // By the definition in checksum.hpp.
+  static int64_t checksum(const kernels::SumBeat* beats, uint32_t count) {
+    uint64_t value = 0;
+    for (uint32_t b = 0; b < count; ++b) {
+      for (uint32_t i = 0; i < 8; ++i)
+        value += (uint64_t{16} * (count - b) + 15 - 2 * i) * static_cast<uint64_t>(beats[b].sum[i]);
+    }
+    return static_cast<int64_t>(value);
+  }
+  static int64_t result_checksum(const kernels::SumBeat* result) {
+    std::vector<kernels::SumBeat> beats(result + 1, result + kernels::result_beats_of(kBins));
+    beats.push_back(*result);
+    beats.back().sum[kernels::kHeaderCheck] = 0;
+    return checksum(beats.data(), static_cast<uint32_t>(beats.size()));
   }
 
   Sums add_up(const Frame& frame) const {

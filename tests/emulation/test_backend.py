@@ -44,6 +44,16 @@ def assert_as_cpu(output, scan):
     accumulators.assert_same_accumulators(output, scan.parent / "cpu.nxs")
 
 
+def assert_beginning_as_cpu(output, scan):
+    """What there is of a scan that did not come to its end."""
+    import h5py
+
+    with h5py.File(output) as file, h5py.File(scan.parent / "cpu.nxs") as expected:
+        for name in ("data/I", "data/I_errors", "reduction/accumulators/signal", "reduction/accumulators/variance"):
+            rows = file["entry"][name][()]
+            assert rows.tobytes() == expected["entry"][name][:len(rows)].tobytes(), name
+
+
 def assert_named(done, *words, code=6):
     assert done.returncode == code, (done.returncode, done.stderr)
     for word in words:
@@ -184,6 +194,52 @@ def test_a_card_that_is_lost_again_ends_the_scan(scans, tmp_path):
     done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--retry-device",
                      settings={"faults": {"die_in_run": 9, "every_time": True}})
     assert_named(done, "the card is lost", "reopened once before")
+
+
+# Each run ends well, and what it leaves in memory is not what it should be.
+WRONG_NUMBERS = {"stale_in_run": "that of an earlier run or of another frame",
+                 "zero_in_run": "the checksum of its result is wrong",
+                 "garbage_in_run": "the checksum of its result is wrong",
+                 "flip_in_run": "the checksum of its result is wrong",
+                 "swap_in_run": "that of an earlier run or of another frame"}
+
+
+@pytest.mark.parametrize("fault", WRONG_NUMBERS)
+def test_wrong_numbers_are_named_and_never_written(annulus, scans, tmp_path, fault):
+    scan = scans("Pilatus100k", 210)
+    done = integrate(scan, tmp_path / "out.nxs", settings={"faults": {fault: 40}})
+    assert_named(done, "card 0: the card is lost: reduce_byte_offset_", "returned wrong numbers: ", ".cbf", WRONG_NUMBERS[fault],
+                 "--retry-device")
+    verified = annulus("verify", tmp_path / "out.nxs")
+    assert verified.returncode == 0, verified.stderr + verified.stdout
+    assert 0 < frames_in(tmp_path / "out.nxs") < 210
+    assert_beginning_as_cpu(tmp_path / "out.nxs", scan)
+
+
+@pytest.mark.parametrize("fault", WRONG_NUMBERS)
+def test_after_wrong_numbers_the_card_is_reopened_and_the_frames_are_reduced_again(scans, tmp_path, fault):
+    scan = scans("Pilatus100k", 210)
+    done = integrate(scan, tmp_path / "out.nxs", "--retry-device", settings={"faults": {fault: 40}})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["frames"] == 210
+    assert_as_cpu(tmp_path / "out.nxs", scan)
+
+
+@pytest.mark.parametrize("fault", WRONG_NUMBERS)
+def test_wrong_numbers_again_and_again_end_the_scan(scans, tmp_path, fault):
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", "--retry-device",
+                     settings={"faults": {fault: 9, "every_time": True}})
+    assert_named(done, "returned wrong numbers: ", WRONG_NUMBERS[fault], "reopened once before")
+
+
+# The first run of a session tells which build its kernel is.
+@pytest.mark.parametrize("fault, words", [("stale_in_run", "ended and left no result"),
+                                          ("garbage_in_run", "returned wrong numbers: a test frame: "),
+                                          ("flip_in_run", "returned wrong numbers: a test frame: ")])
+def test_wrong_numbers_of_the_first_run_are_named(scans, tmp_path, fault, words):
+    done = integrate(scans("Pilatus100k", 210), tmp_path / "out.nxs", settings={"faults": {fault: 1}})
+    assert_named(done, "card 0: the card is lost: ", "reduce_byte_offset_1", words)
+    assert not (tmp_path / "out.nxs").exists()
 
 
 def frames_in(output):

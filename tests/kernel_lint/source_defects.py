@@ -12,7 +12,7 @@ RETURN = "#pragma HLS INTERFACE s_axilite port = return\n"
 DATAFLOW = "#pragma HLS DATAFLOW\n"
 LIST = "  list_rejected(rejected, frame_count, shares);\n"
 SUM = "  sum_missing(corrections, shares, frame_count, bins, missing_rows, invalid_counts);\n"
-WRITE_MISSING = "  write_missing(missing_rows, frame_count, bins, missing);\n"
+WRITE_MISSING = "  write_missing(missing_rows, frame_count, bins, missing, missing_checks);\n"
 PARTITION = "#pragma HLS ARRAY_PARTITION variable = sums complete dim = 2\n"
 STORAGE = "#pragma HLS BIND_STORAGE variable = sums type = ram_2p impl = uram\n"
 DEPENDENCE = "#pragma HLS DEPENDENCE variable = sums type = inter direction = RAW distance = 7 dependent = true\n"
@@ -109,8 +109,8 @@ TOP_DEFECTS = [
     Case("stream-ends", RAW, LIST, "", "  hls::stream<Rejected> shares("),
     Case("stream-ends", RAW, WRITE_MISSING, "", "  hls::stream<MissingRow> missing_rows("),
     Case("stream-ends", RAW, LIST + SUM, SUM + LIST, "  hls::stream<Rejected> shares("),
-    Case("stream-ends", RAW, "sizes, one_counts, payload);", "sizes, sizes, payload);", SIZES),
-    Case("stream-ends", "write_memory.hpp", "make_header(report, invalid_counts.read())", "make_header(report, 0)",
+    Case("stream-ends", RAW, "sizes, one_counts, payload, numbers);", "sizes, sizes, payload, numbers);", SIZES),
+    Case("stream-ends", "write_memory.hpp", "= invalid_counts.read();", "= 0;",
          'invalid_counts("invalid_counts")', RAW),
     Case("stream-ends", "list_rejected.hpp", "    shares.write({{}, 0, true});",
          "    shares.write({{}, 0, true});\n    shares.read();", '  hls::stream<Rejected> shares("', RAW),

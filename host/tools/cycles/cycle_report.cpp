@@ -1,4 +1,5 @@
 #include <annulus/backends/common/prepare_frame.hpp>
+#include <annulus/backends/fpga/check_result.hpp>
 #include <annulus/backends/fpga/kernel_launch.hpp>
 #include <annulus/backends/fpga/pack_frames.hpp>
 #include <annulus/backends/fpga/unpack_result.hpp>
@@ -67,6 +68,10 @@ struct TimedLaunch {
   LaunchSums sums;
 };
 
+Error fault_of_kernels(const std::string& what) {
+  return Error(ErrorKind::kBackend, kName, what, "this is a fault of the kernels: please report it");
+}
+
 TimedLaunch launch_recorded(const DevicePlan& plan, const Frame& frame, std::size_t times) {
   const std::vector<const Frame*> frames(times, &frame);
   const PackedFrames payloads = pack_frames(frames);
@@ -78,8 +83,10 @@ TimedLaunch launch_recorded(const DevicePlan& plan, const Frame& frame, std::siz
     timed.report = launch.report();
     timed.replay = annulus_sim::replay(timed.report);
   } catch (const annulus_sim::SimulationError& error) {
-    throw Error(ErrorKind::kBackend, kName, error.what(), "this is a fault of the kernels: please report it");
+    throw fault_of_kernels(error.what());
   }
+  const std::string fault = launch_fault(plan, frames, payloads.descriptors, timed.sums);
+  if (!fault.empty()) throw fault_of_kernels(fault);
   return timed;
 }
 
@@ -138,7 +145,7 @@ void CycleCounter::State::check(const Frame& frame) const {
 
 void CycleCounter::State::check(const Frame& frame, const LaunchSums& sums) const {
   const FrameResult result =
-      unpack_result(*job.plan, job.recipe, frame, sums.results.data(), sums.missing.data(), kName);
+      unpack_result(*job.plan, job.recipe, frame, sums.results.data(), sums.missing.data());
   if (!result.good()) throw Error(ErrorKind::kInput, describe(frame), result.fault(), "the frame is damaged");
 }
 

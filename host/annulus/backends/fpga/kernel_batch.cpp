@@ -53,8 +53,7 @@ class LaunchableFrames {
 
 }  // namespace
 
-std::vector<FrameResult> reduce_by_launches(const Job& job, const std::vector<Frame>& frames,
-                                            const std::string& backend, bool has_bslz4,
+std::vector<FrameResult> reduce_by_launches(const Job& job, const std::vector<Frame>& frames, bool has_bslz4,
                                             const LaunchFrames& launch) {
   const Plan& plan = *job.plan;
   std::vector<FrameResult> results(frames.size());
@@ -68,7 +67,7 @@ std::vector<FrameResult> reduce_by_launches(const Job& job, const std::vector<Fr
     for (std::size_t k = 0; k < taken.size(); ++k) {
       results[taken[k].place] = unpack_result(
           plan, job.recipe, *launched[k], sums.results.data() + k * kernels::result_beats_of(plan.bins()),
-          sums.missing.data() + k * kernels::missing_beats_of(plan.bins()), backend);
+          sums.missing.data() + k * kernels::missing_beats_of(plan.bins()));
     }
   }
   return results;

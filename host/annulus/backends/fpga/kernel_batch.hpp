@@ -24,8 +24,7 @@ using LaunchFrames = std::function<LaunchSums(Codec codec, std::span<const Frame
 // Results in the order of the frames; those that no kernel could take have their error and are not launched.
 // Blocks that no kernel takes, or none if `has_bslz4` is false, are decoded here and launched as plain
 // pixels.
-std::vector<FrameResult> reduce_by_launches(const Job& job, const std::vector<Frame>& frames,
-                                            const std::string& backend, bool has_bslz4,
+std::vector<FrameResult> reduce_by_launches(const Job& job, const std::vector<Frame>& frames, bool has_bslz4,
                                             const LaunchFrames& launch);
 
 }  // namespace annulus

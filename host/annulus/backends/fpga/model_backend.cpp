@@ -1,4 +1,5 @@
 #include <annulus/backends/common/threaded_backend.hpp>
+#include <annulus/backends/fpga/check_result.hpp>
 #include <annulus/backends/fpga/fpga_backends.hpp>
 #include <annulus/backends/fpga/kernel_launch.hpp>
 #include <annulus/core/error.hpp>
@@ -17,6 +18,10 @@ constexpr const char* kModelName = "model";
 // since a launch in sequence keeps all that flows between two stages.
 constexpr std::size_t kModelBatch = 2;
 
+Error fault_of_kernels(const std::string& what) {
+  return Error(ErrorKind::kBackend, kModelName, what, "this is a fault of the kernels: please report it");
+}
+
 class ModelReducer final : public BatchReducer {
  public:
   ModelReducer(Job job, std::shared_ptr<const DevicePlan> packed)
@@ -24,7 +29,7 @@ class ModelReducer final : public BatchReducer {
 
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override {
     return reduce_by_launches(
-        job_, frames, kModelName, true,
+        job_, frames, true,
         [this](Codec codec, std::span<const Frame* const> launched) { return launch(codec, launched); });
   }
 
@@ -36,9 +41,10 @@ class ModelReducer final : public BatchReducer {
     try {
       launch.run([&] { sums = call_kernel(*packed_, codec, frames.front()->type, packed_frames); });
     } catch (const annulus_sim::SimulationError& error) {
-      throw Error(ErrorKind::kBackend, kModelName, error.what(),
-                  "this is a fault of the kernels: please report it");
+      throw fault_of_kernels(error.what());
     }
+    const std::string fault = launch_fault(*packed_, frames, packed_frames.descriptors, sums);
+    if (!fault.empty()) throw fault_of_kernels(fault);
     return sums;
   }
 

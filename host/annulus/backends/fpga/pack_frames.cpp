@@ -3,12 +3,24 @@
 
 #include <fmt/core.h>
 
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <type_traits>
 
 namespace annulus {
+namespace {
+
+// The first of `count` numbers in a row. They begin anywhere, because a card's memory may still have results
+// of the process before.
+std::uint32_t take_numbers(std::size_t count) {
+  static std::atomic<std::uint32_t> next = std::random_device()();
+  return next.fetch_add(static_cast<std::uint32_t>(count));
+}
+
+}  // namespace
 
 std::string kernel_name(Codec codec) {
   return codec == Codec::kByteOffset      ? "reduce_byte_offset"
@@ -32,9 +44,10 @@ std::string packing_fault(const Frame& frame) {
 std::vector<kernels::FrameDescriptor> describe_payloads(std::span<const Frame* const> frames) {
   std::vector<kernels::FrameDescriptor> descriptors;
   std::uint32_t beats = 0;
+  std::uint32_t number = take_numbers(frames.size());
   for (const Frame* frame : frames) {
     const auto bytes = static_cast<std::uint32_t>(frame->payload.size());
-    descriptors.push_back({beats, bytes, one_count(*frame), 0});
+    descriptors.push_back({beats, bytes, one_count(*frame), number++});
     beats += kernels::beats_of(bytes);
   }
   return descriptors;

@@ -25,7 +25,8 @@ bool has_kernel_blocks(const Frame& frame);
 // An empty string if a launch can take the frame; it must fit its plan besides.
 std::string packing_fault(const Frame& frame);
 
-// Where each payload will lie, one after the other, and how many beats they take together.
+// Where each payload will lie, one after the other, and how many beats they take together. Every frame gets a
+// number that no frame of a launch before had, also when it is launched again.
 std::vector<kernels::FrameDescriptor> describe_payloads(std::span<const Frame* const> frames);
 std::size_t payload_beats(std::span<const kernels::FrameDescriptor> descriptors);
 

@@ -115,6 +115,7 @@ DevicePlan pack_plan(const Plan& plan, const Recipe& recipe, const std::string& 
   packed.dummy_lowest = plan.validity.dummy_low;
   packed.dummy_highest = plan.validity.dummy_high;
   pack_table(plan, packed);
+  packed.bounds = sum_bounds(plan, recipe);
   packed.corrections.resize(plan.pixels());
   for (std::size_t pixel = 0; pixel < plan.pixels(); ++pixel) {
     packed.corrections[pixel] = {plan.normalization[pixel], plan.dark.empty() ? 0 : plan.dark[pixel]};

@@ -1,7 +1,7 @@
 // A plan as the kernels read it: the table in pixel order, and the scalars of a launch (hls/layout.hpp).
 #pragma once
 
-#include <annulus/plan/recipe.hpp>
+#include <annulus/backends/fpga/sum_bounds.hpp>
 
 #include <hls/layout.hpp>
 
@@ -24,6 +24,8 @@ struct DevicePlan {
 
   std::array<std::vector<kernels::TableSlice>, kernels::kTablePorts> table;  // by port
   std::vector<kernels::Correction> corrections;                              // by pixel
+
+  SumBounds bounds;  // for the host, which checks what comes back
 };
 
 // Throws kBackend if the kernels of this build cannot take the plan or the recipe; `backend` stands for them

@@ -1,7 +1,6 @@
 #include <annulus/backends/fpga/unpack_result.hpp>
 #include <annulus/codecs/block_decoder.hpp>
 #include <annulus/codecs/decode_frame.hpp>
-#include <annulus/core/error.hpp>
 
 #include <fmt/core.h>
 
@@ -72,15 +71,8 @@ std::vector<std::int64_t> gather(const SumBeat* rows, std::size_t stride, std::s
 }  // namespace
 
 FrameResult unpack_result(const Plan& plan, const Recipe& recipe, const Frame& frame, const SumBeat* results,
-                          const SumBeat* missing, const std::string& backend) {
+                          const SumBeat* missing) {
   const SumBeat& header = results[0];
-  const auto build = static_cast<std::uint64_t>(header.sum[kernels::kHeaderBuild]);
-  if (build != kernels::kBuildWord) {
-    throw Error(
-        ErrorKind::kBackend, backend,
-        fmt::format("the kernels are of build {:#x}, this program is for {:#x}", build, kernels::kBuildWord),
-        "use kernels and program of the same build");
-  }
   const std::int64_t status = header.sum[kernels::kHeaderStatus];
   if (status != kernels::kGood) {
     return {frame.id, damaged_frame(frame, describe_status(status, frame, header))};

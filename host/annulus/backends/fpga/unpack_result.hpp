@@ -5,14 +5,10 @@
 
 #include <hls/layout.hpp>
 
-#include <string>
-
 namespace annulus {
 
-// `results` and `missing` are where those of this frame begin. Throws kBackend, naming `backend`, if the
-// kernel that wrote them is of another build.
+// `results` and `missing` are where those of this frame begin, after launch_fault() found nothing.
 FrameResult unpack_result(const Plan& plan, const Recipe& recipe, const Frame& frame,
-                          const kernels::SumBeat* results, const kernels::SumBeat* missing,
-                          const std::string& backend);
+                          const kernels::SumBeat* results, const kernels::SumBeat* missing);
 
 }  // namespace annulus

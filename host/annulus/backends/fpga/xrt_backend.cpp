@@ -28,7 +28,7 @@ class XrtReducer final : public BatchReducer {
 
   std::vector<FrameResult> reduce(const std::vector<Frame>& frames) override {
     return reduce_by_launches(
-        job_, frames, kXrtName, has_bslz4_, [this](Codec codec, std::span<const Frame* const> taken) {
+        job_, frames, has_bslz4_, [this](Codec codec, std::span<const Frame* const> taken) {
           LaunchSums all;
           for (std::size_t first = 0; first < taken.size(); first += kFramesPerLaunch) {
             const auto part = taken.subspan(first, std::min(kFramesPerLaunch, taken.size() - first));

@@ -1,3 +1,4 @@
+#include <annulus/backends/fpga/check_result.hpp>
 #include <annulus/backends/fpga/pack_frames.hpp>
 #include <annulus/backends/fpga/xrt_compute_unit.hpp>
 #include <annulus/core/error.hpp>
@@ -126,8 +127,10 @@ std::uint64_t ComputeUnit::build_word(Codec codec, double timeout_seconds,
   for (auto& port : nothing.table) port.resize(1);
   nothing.corrections.resize(1);
   probe.upload(nothing);
-  const auto descriptors =
-      upload_vector(*this, KernelMemory::kDescriptors, std::vector<kernels::FrameDescriptor>{{0, 0, 1, 0}});
+  const Frame empty;
+  const Frame* const launched[] = {&empty};
+  const std::vector<kernels::FrameDescriptor> described = describe_payloads(launched);
+  const auto descriptors = upload_vector(*this, KernelMemory::kDescriptors, described);
   const xrt::bo frames = make_buffer(KernelMemory::kFrames, sizeof(kernels::Beat));
   const std::size_t result_bytes = kernels::result_beats_of(1) * sizeof(kernels::SumBeat);
   xrt::bo results = make_buffer(KernelMemory::kResults, result_bytes);
@@ -141,7 +144,16 @@ std::uint64_t ComputeUnit::build_word(Codec codec, double timeout_seconds,
   set_frame_count(run, 1);
   probe.finish(run, timeout_seconds, lost);
   results.sync(XCL_BO_SYNC_BO_FROM_DEVICE, result_bytes, 0);
-  return static_cast<std::uint64_t>(results.map<const kernels::SumBeat*>()->sum[kernels::kHeaderBuild]);
+  const auto* const header = results.map<const kernels::SumBeat*>();
+  const auto build = static_cast<std::uint64_t>(header->sum[kernels::kHeaderBuild]);
+  if (build == ~std::uint64_t{0}) throw CardLost("its memory reads as ones");
+  if (build >> kernels::kBuildMarkShift != kernels::kBuildMark)
+    throw CardLost(fmt::format("a run of {} ended and left no result", name_));
+  if (build != kernels::kBuildWord) return build;
+  const std::string fault = result_fault(header, nothing.bins, described.front().number);
+  if (!fault.empty())
+    throw CardLost(fmt::format("{} returned wrong numbers: a test frame: {}", name_, fault));
+  return build;
 }
 
 }  // namespace annulus

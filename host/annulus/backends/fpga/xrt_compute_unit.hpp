@@ -56,7 +56,8 @@ class ComputeUnit {
   // A run with all arguments set but descriptors, frames, results, missing and the number of frames.
   xrt::run make_run(const DevicePlan& plan, Codec codec, PixelType type) const;
 
-  // Which build of the kernels this is, by a launch of one frame without pixels.
+  // Which build of the kernels this is, by a launch of one frame without pixels. Throws CardLost if that
+  // leaves no result, or one that is not right.
   std::uint64_t build_word(Codec codec, double timeout_seconds, const std::atomic<bool>& lost) const;
 
   // Starts the run and waits until it has ended. Throws CardLost if it fails, if the unit ends no run for so

@@ -1,5 +1,8 @@
+#include <annulus/backends/fpga/check_result.hpp>
 #include <annulus/backends/fpga/pack_frames.hpp>
 #include <annulus/backends/fpga/xrt_launch_slot.hpp>
+
+#include <fmt/core.h>
 
 namespace annulus {
 namespace {
@@ -15,6 +18,7 @@ std::size_t missing_bytes(std::uint32_t bins) {
 
 LaunchSlot::LaunchSlot(ComputeUnit& unit, const DevicePlan& plan, Codec codec, PixelType type)
     : unit_(unit),
+      plan_(plan),
       bins_(plan.bins),
       descriptors_(
           unit.make_buffer(KernelMemory::kDescriptors, kFramesPerLaunch * sizeof(kernels::FrameDescriptor))),
@@ -28,15 +32,19 @@ LaunchSlot::LaunchSlot(ComputeUnit& unit, const DevicePlan& plan, Codec codec, P
 
 LaunchSums LaunchSlot::launch(std::span<const Frame* const> frames, double timeout_seconds,
                               const std::atomic<bool>& lost) {
-  send(frames);
+  const auto descriptors = describe_payloads(frames);
+  send(frames, descriptors);
   started_ = true;
   unit_.finish(run_, timeout_seconds, lost);
   started_ = false;
-  return fetch(frames.size());
+  LaunchSums sums = fetch(frames.size());
+  const std::string fault = launch_fault(plan_, frames, descriptors, sums);
+  if (!fault.empty()) throw CardLost(fmt::format("{} returned wrong numbers: {}", unit_.name(), fault));
+  return sums;
 }
 
-void LaunchSlot::send(std::span<const Frame* const> frames) {
-  const auto descriptors = describe_payloads(frames);
+void LaunchSlot::send(std::span<const Frame* const> frames,
+                      std::span<const kernels::FrameDescriptor> descriptors) {
   const std::size_t bytes = payload_beats(descriptors) * sizeof(kernels::Beat);
   if (!frames_ || frames_.size() < bytes) {
     frames_ = {};  // before the new one is made: a bank may not hold both

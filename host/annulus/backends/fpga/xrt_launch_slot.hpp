@@ -13,7 +13,8 @@ class LaunchSlot {
  public:
   LaunchSlot(ComputeUnit& unit, const DevicePlan& plan, Codec codec, PixelType type);
 
-  // Sends at most kFramesPerLaunch frames, runs the kernel, fetches the sums. Throws CardLost.
+  // Sends at most kFramesPerLaunch frames, runs the kernel, fetches the sums and checks them. Throws
+  // CardLost, also for sums that are not those of the frames.
   LaunchSums launch(std::span<const Frame* const> frames, double timeout_seconds,
                     const std::atomic<bool>& lost);
 
@@ -21,10 +22,11 @@ class LaunchSlot {
   bool busy() const { return started_ && !has_ended(run_); }
 
  private:
-  void send(std::span<const Frame* const> frames);
+  void send(std::span<const Frame* const> frames, std::span<const kernels::FrameDescriptor> descriptors);
   LaunchSums fetch(std::size_t count);
 
   ComputeUnit& unit_;
+  const DevicePlan& plan_;
   const std::uint32_t bins_;
   xrt::bo descriptors_;
   xrt::bo frames_;  // grows with the payloads
