@@ -1,6 +1,7 @@
 """Plans that are kept from one run to the next: the same numbers, sooner."""
 
 import json
+import os
 
 import h5py
 import numpy
@@ -35,7 +36,7 @@ def test_second_run_loads_the_plan_and_writes_the_same_bytes(run, tmp_path):
     assert first["plan"]["origin"] == "built" and third["plan"]["origin"] == "loaded"
     assert first["plan"]["hash"] == third["plan"]["hash"]
     assert ", loaded\n" in second.stdout and second.stderr == ""
-    assert len(list(cache.iterdir())) == 1
+    assert len(list(cache.iterdir())) == 1 and cache.stat().st_mode & 0o7777 == 0o700
     expected = rows(tmp_path / "reference.nxs")
     for output in ("first.nxs", "second.nxs", "third.nxs"):
         assert rows(tmp_path / output) == expected, output
@@ -74,3 +75,25 @@ def test_folder_that_cannot_be_used_is_said_and_the_run_goes_on(run, tmp_path):
     done = run("a.nxs", "--plan-cache", tmp_path / "plain")
     assert ", built\n" in done.stdout and str(tmp_path / "plain") in done.stderr
     assert run("b.nxs", "--plan-cache", tmp_path / "plain", "-q").stderr == ""
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda folder, plan: plan.chmod(0o666), "can be changed by other users (its mode is 0666)"),
+    (lambda folder, plan: os.chown(plan, 65534, 65534), "belongs to another user (number 65534"),
+    (lambda folder, plan: folder.chmod(0o777), "can be changed by other users (its mode is 0777)"),
+    (lambda folder, plan: os.chown(folder, 65534, 65534), "belongs to another user (number 65534"),
+], ids=["file_mode", "file_owner", "folder_mode", "folder_owner"])
+def test_plans_that_others_can_have_written_are_not_used(run, tmp_path, request, change, words):
+    cache = tmp_path / "plans"
+    run("a.nxs", "--plan-cache", cache)
+    plan, = cache.iterdir()
+    try:
+        change(cache, plan)
+    except PermissionError:
+        pytest.skip("only root can give files away")
+    done = run("b.nxs", "--plan-cache", cache)
+    assert ", built\n" in done.stdout
+    assert words in done.stderr and str(cache) in done.stderr
+    if "folder" in request.node.name:
+        assert "chown" in done.stderr and "chmod go-w" in done.stderr and "--plan-cache" in done.stderr
+    assert rows(tmp_path / "a.nxs") == rows(tmp_path / "b.nxs")

@@ -135,6 +135,31 @@ def test_damaged_cache_is_replaced(annulus, scan, tmp_path, monkeypatch):
             assert path.read_bytes() != damaged
 
 
+def test_cached_programs_that_others_can_have_written_are_not_used(annulus, scan, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "--backend", "opencl", "--opencl-kernel", "lanes", "--overwrite", "-q", "-o",
+            tmp_path / "out.nxs", scan]
+    assert annulus(*args).returncode == 0
+    folder = tmp_path / "cache" / "annulus" / "opencl"
+    assert folder.stat().st_mode & 0o7777 == 0o700
+    changes = [lambda path: path.chmod(0o666)]
+    if os.getuid() == 0:
+        changes.append(lambda path: os.chown(path, 65534, 65534))
+    for path in sorted(folder.iterdir()):
+        for change in changes:
+            before = path.stat().st_ino
+            change(path)
+            assert annulus(*args).returncode == 0
+            after = path.stat()
+            assert after.st_ino != before and after.st_uid == os.getuid() and after.st_mode & 0o022 == 0
+    folder.chmod(0o777)
+    before = {path: path.stat().st_ino for path in folder.iterdir()}
+    program = next(path for path in before if path.name.startswith("program-"))
+    program.write_bytes(b"")
+    assert annulus(*args).returncode == 0
+    assert program.read_bytes() == b"" and {path: path.stat().st_ino for path in folder.iterdir()} == before
+
+
 def test_options_that_make_no_sense(annulus, scan):
     for options, words in ((["--profile"], "--profile"), (["--device-memory", 5], "opencl"),
                            (["--backend", "opencl", "--opencl-kernel", "fast"], "lanes"),

@@ -2,6 +2,8 @@
 // Any number of processes may write the same name at once: the last one's file stays.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <span>
@@ -18,8 +20,9 @@ void remove_abandoned(const std::filesystem::path& path);
 
 class AtomicFile {
  public:
-  // Opens a file of a temporary name, and removes abandoned ones. Throws kOutput, as the others do.
-  explicit AtomicFile(std::filesystem::path path);
+  // Opens a file of a temporary name, and removes abandoned ones. Throws kOutput, as the others do. What the
+  // umask forbids is taken from the mode.
+  explicit AtomicFile(std::filesystem::path path, mode_t mode = 0666);
   ~AtomicFile();  // what is not committed is removed
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;

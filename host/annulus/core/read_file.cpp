@@ -1,5 +1,6 @@
 #include <annulus/core/guarded_mapping.hpp>
 #include <annulus/core/large_vector.hpp>
+#include <annulus/core/private_folder.hpp>
 #include <annulus/core/read_file.hpp>
 
 #include <fcntl.h>
@@ -58,7 +59,7 @@ std::string read_text_file(const std::filesystem::path& path, ErrorKind kind) {
   return text;
 }
 
-std::optional<Bytes> map_file(const std::filesystem::path& path, ErrorKind kind) {
+std::optional<Bytes> map_file(const std::filesystem::path& path, ErrorKind kind, MapFrom from) {
   const auto failure = [&](int code) {
     return Error(kind, path.string(), "cannot be read: " + std::generic_category().message(code));
   };
@@ -72,6 +73,8 @@ std::optional<Bytes> map_file(const std::filesystem::path& path, ErrorKind kind)
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) throw failure(errno);
   if (!S_ISREG(status.st_mode)) throw Error(kind, path.string(), "is not a plain file");
+  if (const std::string fault = distrust(status); from == MapFrom::kTrusted && !fault.empty())
+    throw Error(kind, path.string(), fault + ", so it is not believed");
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return Bytes();
   if (!mapping_is_allowed()) return read_whole(descriptor, size, failure);

@@ -1,4 +1,5 @@
 #include <annulus/core/error.hpp>
+#include <annulus/core/private_folder.hpp>
 #include <annulus/plan/build_steps.hpp>
 #include <annulus/plan/plan_cache.hpp>
 #include <annulus/plan/plan_file.hpp>
@@ -6,7 +7,6 @@
 
 #include <fmt/core.h>
 
-#include <system_error>
 #include <utility>
 
 namespace annulus {
@@ -15,19 +15,23 @@ namespace {
 namespace fs = std::filesystem;
 
 // What is wrong with keeping the plan, or nothing.
-std::string keep(const fs::path& folder, const std::string& key, const Plan& plan) {
-  std::error_code fault;
-  fs::create_directories(folder, fault);
-  if (fault) {
-    return fmt::format("{}: this folder for plans cannot be made: {} (choose another `plan_cache`)",
-                       folder.string(), fault.message());
-  }
+std::string keep(const fs::path& file, const std::string& key, const Plan& plan) {
   try {
-    write_plan_file(plan_file_in(folder, key), key, plan);
+    write_plan_file(file, key, plan);
   } catch (const Error& error) {
     return error.what();
   }
   return {};
+}
+
+// Fills in what the file has, and says whether there is a good one; the note says why not.
+bool load(const fs::path& file, const std::string& key, unsigned threads, CachedPlan& cached) {
+  try {
+    return read_plan_file(file, key, cached.plan, threads);
+  } catch (const Error& error) {
+    cached.note = fmt::format("{}; the plan was built anew", error.what());
+    return false;
+  }
 }
 
 }  // namespace
@@ -40,14 +44,17 @@ CachedPlan cached_plan(const fs::path& folder, const Geometry& geometry, const I
   const fs::path file = plan_file_in(folder, key);
   CachedPlan cached;
   cached.plan = begin_plan(geometry, options, frames);
-  try {
-    cached.loaded = read_plan_file(file, key, cached.plan);
-    if (cached.loaded) return cached;
-  } catch (const Error& error) {
-    cached.note = fmt::format("{}; the plan was built anew", error.what());
+  if (const std::string fault = private_folder_fault(folder); !fault.empty()) {
+    cached.note = fmt::format(
+        "{}: this folder for plans {}. The plan was built and not kept; another `plan_cache` helps, too",
+        folder.string(), fault);
+    cached.plan = build_plan(geometry, options, maps, frames, threads);
+    return cached;
   }
+  cached.loaded = load(file, key, threads, cached);
+  if (cached.loaded) return cached;
   cached.plan = build_plan(geometry, options, maps, frames, threads);
-  const std::string fault = keep(folder, key, cached.plan);
+  const std::string fault = keep(file, key, cached.plan);
   if (!fault.empty()) cached.note += (cached.note.empty() ? "" : "; ") + fault;
   return cached;
 }

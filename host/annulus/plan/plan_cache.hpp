@@ -15,8 +15,9 @@ struct CachedPlan {
 };
 
 // The plan of build_plan, taken from `folder` if it is there, built and put there if it is not. The folder is
-// made if need be. Trouble with it costs time, never the plan: it is told in the note. Throws what build_plan
-// throws.
+// made if need be, for this user only. Files and folders that others can have written are not used (see
+// private_folder.hpp in core). Trouble with it costs time, never the plan: it is told in the note. Throws
+// what build_plan throws.
 CachedPlan cached_plan(const std::filesystem::path& folder, const Geometry& geometry,
                        const IntegrationOptions& options, const PixelMaps& maps,
                        const FrameProperties& frames, unsigned threads = 0);

@@ -1,6 +1,9 @@
 #define XXH_INLINE_ALL
 #include <annulus/core/atomic_file.hpp>
+#include <annulus/core/parallel.hpp>
+#include <annulus/core/private_folder.hpp>
 #include <annulus/core/read_file.hpp>
+#include <annulus/plan/build_steps.hpp>
 #include <annulus/plan/fixed_point.hpp>
 #include <annulus/plan/plan_file.hpp>
 
@@ -10,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <future>
 #include <string_view>
 #include <type_traits>
 
@@ -180,21 +184,55 @@ bool is_consistent(const Plan& plan) {
          largest_of(matrix.weight.view()) <= std::uint32_t{1} << plan.weight_bits;
 }
 
+// Whether every pixel's weights sum to 2^weight_bits and the totals are those of the pixels. Not signed: sums
+// of a file that somebody made up may wrap.
+bool has_its_totals(const Plan& plan) {
+  const SparseMatrix& matrix = plan.matrix;
+  const bool dark = !plan.dark.empty();
+  std::vector<std::uint64_t> count(plan.bins()), normalization(plan.bins()), darks(dark ? plan.bins() : 0);
+  bool whole = true;
+  for (std::size_t pixel = 0; pixel < plan.pixels(); ++pixel) {
+    const auto norm = static_cast<std::uint64_t>(std::int64_t{plan.normalization[pixel]});
+    const auto of_dark = dark ? static_cast<std::uint64_t>(std::int64_t{plan.dark[pixel]}) : 0;
+    std::uint64_t sum = 0;
+    for (std::uint32_t entry = matrix.first[pixel]; entry < matrix.first[pixel + 1]; ++entry) {
+      const std::uint32_t bin = matrix.bin[entry];
+      const std::uint64_t weight = matrix.weight[entry];
+      sum += weight;
+      count[bin] += weight;
+      normalization[bin] += weight * norm;
+      if (dark) darks[bin] += weight * of_dark;
+    }
+    whole &= sum == 0 || sum == std::uint64_t{1} << plan.weight_bits;
+  }
+  const auto same = [](const std::vector<std::uint64_t>& ours, const std::vector<std::int64_t>& theirs) {
+    return std::ranges::equal(ours, theirs, {}, {}, [](auto v) { return static_cast<std::uint64_t>(v); });
+  };
+  return whole && same(count, plan.totals.count) && same(normalization, plan.totals.normalization) &&
+         same(darks, plan.totals.dark);
+}
+
+std::string hash_of(const Plan& plan) {
+  Sha256 sha;
+  hash_beginning(sha, plan);
+  return hash_end(sha, plan);
+}
+
 }  // namespace
 
 void write_plan_file(const std::filesystem::path& path, const std::string& key, const Plan& plan) {
   const PlanFileHeader header = header_of(key, plan);
-  AtomicFile file(path);
+  AtomicFile file(path, kPrivateFileMode);
   file.write(std::as_bytes(std::span(&header, 1)));
   for_each_piece(plan, [&](std::span<const std::byte> piece) { file.write(piece); });
   file.commit();
 }
 
-bool read_plan_file(const std::filesystem::path& path, const std::string& key, Plan& plan) {
+bool read_plan_file(const std::filesystem::path& path, const std::string& key, Plan& plan, unsigned threads) {
   const auto fault = [&](std::string what) {
     return Error(ErrorKind::kInput, path.string(), std::move(what));
   };
-  const auto mapped = map_file(path, ErrorKind::kInput);
+  const auto mapped = map_file(path, ErrorKind::kInput, MapFrom::kTrusted);
   if (!mapped) return false;
   PlanFileHeader header;
   if (mapped->size() < sizeof(header)) {
@@ -219,8 +257,13 @@ bool read_plan_file(const std::filesystem::path& path, const std::string& key, P
   for_each_array(plan, take);
   if (!take.complete())
     throw fault(fmt::format("is damaged: {} bytes do not hold its arrays", mapped->size()));
+  // The hash takes longer than all else together, so it is computed beside it.
+  const auto policy = resolve_threads(threads) > 1 ? std::launch::async : std::launch::deferred;
+  auto hash = std::async(policy, [&plan] { return hash_of(plan); });
   if (header.content_checksum != checksum(content.view())) throw fault("is damaged: its checksum is wrong");
-  if (!is_consistent(plan)) throw fault("is damaged: its arrays do not fit each other");
+  if (!is_consistent(plan) || !has_its_totals(plan))
+    throw fault("is damaged: its arrays do not fit each other");
+  if (hash.get() != plan.hash) throw fault("is not the plan that it says it is: its hash is wrong");
   return true;
 }
 

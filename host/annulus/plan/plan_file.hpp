@@ -23,8 +23,11 @@ void write_plan_file(const std::filesystem::path& path, const std::string& key, 
 
 // Fills what build_plan computes into a plan that has its geometry, options and frames' properties already
 // (see begin_plan in build_steps.hpp). False if there is no such file. Throws kInput if it is damaged, of
-// another version, or for another key; the plan is then of no use. Every index is checked: whatever the file
-// says, no backend is led out of bounds.
-bool read_plan_file(const std::filesystem::path& path, const std::string& key, Plan& plan);
+// another version, or for another key, or if others than this user and root can have written it; the plan is
+// then of no use. Every index is checked: whatever the file says, no backend is led out of bounds. Totals and
+// hash are computed from the arrays and must be those of the file: the hash of a plan is always that of its
+// content. threads = 0: all of the machine.
+bool read_plan_file(const std::filesystem::path& path, const std::string& key, Plan& plan,
+                    unsigned threads = 0);
 
 }  // namespace annulus

@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <thread>
@@ -20,6 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+
+// As a plan's folder must be, whatever umask the tests run with.
+class PrivateFolder : public ScratchFolder {
+ public:
+  PrivateFolder() {
+    ::umask(022);
+    fs::permissions(path(), fs::perms::owner_all);
+  }
+};
 
 struct CacheInput {
   Geometry geometry;
@@ -58,7 +69,7 @@ std::string content_of(const fs::path& path) {
 }
 
 TEST(PlanCache, LoadedPlanEqualsTheBuiltOneFieldByField) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   std::size_t kept = 0;
   for (const Splitting splitting : {Splitting::kNo, Splitting::kBoundingBox, Splitting::kFull}) {
     for (const bool dark : {false, true}) {
@@ -81,7 +92,7 @@ TEST(PlanCache, LoadedPlanEqualsTheBuiltOneFieldByField) {
 }
 
 TEST(PlanCache, RandomPlansComeBackUnchanged) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   std::mt19937_64 random(6);
   int built = 0;
   for (int round = 0; round < 60; ++round) {
@@ -101,7 +112,7 @@ TEST(PlanCache, RandomPlansComeBackUnchanged) {
 }
 
 TEST(PlanCache, NamesThatOnlyMessagesUseDoNotCount) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   CacheInput input;
   input.cached(folder.path());
   input.geometry.source = "moved.poni";
@@ -113,7 +124,7 @@ TEST(PlanCache, NamesThatOnlyMessagesUseDoNotCount) {
 }
 
 TEST(PlanCache, OptionsThatMakeNoSenseAreRefusedAsByBuildPlan) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   CacheInput input;
   input.options.bins = 0;
   EXPECT_THROW(input.cached(folder.path()), Error);
@@ -133,7 +144,7 @@ void expect_replaced(const CacheInput& input, const fs::path& folder, const std:
 }
 
 TEST(PlanCache, DamagedFilesAreNoticedAndReplaced) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   const CacheInput input;
   input.cached(folder.path());
   const fs::path file = only_file(folder.path());
@@ -161,7 +172,7 @@ TEST(PlanCache, DamagedFilesAreNoticedAndReplaced) {
 }
 
 TEST(PlanCache, EverySingleFlippedByteIsNoticed) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   CacheInput input({5, 4});
   input.options.bins = 3;
   input.cached(folder.path());
@@ -178,7 +189,7 @@ TEST(PlanCache, EverySingleFlippedByteIsNoticed) {
 }
 
 TEST(PlanCache, PlanOfOtherOptionsUnderThisNameIsNotTaken) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   CacheInput input, other;
   other.options.bins = 41;
   input.cached(folder.path());
@@ -190,7 +201,7 @@ TEST(PlanCache, PlanOfOtherOptionsUnderThisNameIsNotTaken) {
 
 // With a checksum that is right: the file is as it was written, but by somebody who meant harm.
 TEST(PlanCache, IndicesOutOfBoundsAreRefusedWhateverTheChecksumSays) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   const CacheInput input;
   const Plan good = input.build();
   const fs::path file = plan_file_in(folder.path(), input.key());
@@ -227,8 +238,115 @@ TEST(PlanCache, IndicesOutOfBoundsAreRefusedWhateverTheChecksumSays) {
   }
 }
 
+// Whoever can write a file can make its checksums right.
+TEST(PlanCache, ForgedPlansWithTheRightChecksumsAreRebuilt) {
+  const PrivateFolder folder;
+  CacheInput input;
+  input.maps.dark = random_map(input.frames.shape, 1);
+  const Plan good = input.build();
+  const fs::path file = plan_file_in(folder.path(), input.key());
+  const auto shift_bins = [&](Plan& plan) {
+    std::vector<std::uint32_t> bins(plan.matrix.bin.begin(), plan.matrix.bin.end());
+    for (std::uint32_t& bin : bins) bin = (bin + 1) % plan.bins();
+    plan.matrix.bin = std::move(bins);
+  };
+  const auto shift = [](auto& totals) { std::rotate(totals.begin(), totals.end() - 1, totals.end()); };
+  struct Forgery {
+    const char* reason;
+    std::function<void(Plan&)> make;
+  };
+  const Forgery forgeries[] = {
+      {"do not fit each other", shift_bins},
+      {"its hash is wrong",
+       [&](Plan& p) {
+         shift_bins(p);
+         shift(p.totals.count);
+         shift(p.totals.normalization);
+         shift(p.totals.dark);
+       }},
+      {"its hash is wrong", [](Plan& p) { p.axes[0].centres[3] += 1e-9; }},
+      {"its hash is wrong", [](Plan& p) { p.hash.front() = p.hash.front() == '0' ? '1' : '0'; }},
+      {"do not fit each other", [](Plan& p) { p.totals.count[5] += 1; }},
+      {"do not fit each other", [](Plan& p) { p.totals.normalization[5] += 1; }},
+      {"do not fit each other", [](Plan& p) { p.totals.dark[5] += 1; }},
+      {"do not fit each other",
+       [](Plan& p) {
+         std::vector weights(p.matrix.weight.begin(), p.matrix.weight.end());
+         p.totals.count[p.matrix.bin[0]] -= weights[0] / 2;
+         weights[0] -= weights[0] / 2;
+         p.matrix.weight = std::move(weights);
+       }},
+  };
+  for (const auto& [reason, make] : forgeries) {
+    Plan forged = good;
+    make(forged);
+    write_plan_file(file, input.key(), forged);
+    expect_replaced(input, folder.path(), reason);
+  }
+}
+
+bool is_refused(const CachedPlan& cached, const std::string& reason) {
+  return !cached.loaded && cached.note.find(reason) != std::string::npos;
+}
+
+TEST(PlanCache, FilesThatOthersCanWriteAreNotBelieved) {
+  const PrivateFolder folder;
+  const CacheInput input;
+  input.cached(folder.path());
+  const fs::path file = only_file(folder.path());
+  for (const mode_t mode : {0664, 0646, 0666, 0622}) {
+    ASSERT_EQ(::chmod(file.c_str(), mode), 0);
+    expect_replaced(input, folder.path(), "can be changed by other users");
+  }
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  ASSERT_EQ(::chown(file.c_str(), 65534, 65534), 0);
+  expect_replaced(input, folder.path(), "belongs to another user (number 65534");
+}
+
+TEST(PlanCache, FoldersThatOthersCanWriteToAreNotUsed) {
+  const PrivateFolder folder;
+  const CacheInput input;
+  input.cached(folder.path());
+  const fs::path file = only_file(folder.path());
+  const auto written = fs::last_write_time(file);
+  for (const mode_t mode : {0770, 0707, 0777}) {
+    ASSERT_EQ(::chmod(folder.path().c_str(), mode), 0);
+    const CachedPlan cached = input.cached(folder.path());
+    EXPECT_TRUE(is_refused(cached, "can be changed by other users")) << cached.note;
+    EXPECT_THAT(cached.note, HasSubstr(folder.path().string()));
+    EXPECT_THAT(cached.note, HasSubstr("chmod go-w"));
+    EXPECT_THAT(cached.note, HasSubstr("`plan_cache`"));
+    EXPECT_TRUE(cached.plan == input.build());
+    EXPECT_EQ(fs::last_write_time(file), written);
+  }
+  // Where others may add files and not touch ours, ours are good: a folder like /tmp.
+  for (const mode_t mode : {0755, 01777}) {
+    ASSERT_EQ(::chmod(folder.path().c_str(), mode), 0);
+    EXPECT_TRUE(input.cached(folder.path()).loaded);
+  }
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give folders away";
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chown(folder.path().c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(is_refused(input.cached(folder.path()), "belongs to another user (number 65534"));
+}
+
+TEST(PlanCache, WhatItMakesIsForItsUserOnly) {
+  const PrivateFolder folder;
+  ::umask(0);
+  const CacheInput input;
+  input.cached(folder.path() / "a" / "b");
+  ::umask(022);
+  for (const char* made : {"a", "a/b"}) {
+    EXPECT_EQ(fs::status(folder.path() / made).permissions(), fs::perms::owner_all) << made;
+  }
+  EXPECT_EQ(fs::status(only_file(folder.path() / "a" / "b")).permissions() &
+                (fs::perms::group_write | fs::perms::others_write),
+            fs::perms::none);
+  EXPECT_TRUE(input.cached(folder.path() / "a" / "b").loaded);
+}
+
 TEST(PlanCache, FolderThatCannotBeWrittenCostsTheFileAndNotThePlan) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   folder.write("plain", "");
   const CacheInput input;
   for (const char* place : {"plain", "plain/below"}) {
@@ -240,7 +358,7 @@ TEST(PlanCache, FolderThatCannotBeWrittenCostsTheFileAndNotThePlan) {
 }
 
 TEST(PlanCache, FullDiskLeavesNoFile) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   const CacheInput input;
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -257,14 +375,14 @@ TEST(PlanCache, FullDiskLeavesNoFile) {
 }
 
 TEST(PlanCache, FolderIsMadeIfNeedBe) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   const CacheInput input;
   EXPECT_EQ(input.cached(folder.path() / "a" / "b").note, "");
   EXPECT_TRUE(input.cached(folder.path() / "a" / "b").loaded);
 }
 
 TEST(PlanCache, ManyAtOnceAllGetTheRightPlan) {
-  const ScratchFolder folder;
+  const PrivateFolder folder;
   const CacheInput input;
   const Plan expected = input.build();
   std::atomic<int> loaded = 0;

@@ -1,11 +1,13 @@
 #include <annulus/backends/opencl/cache_folder.hpp>
 #include <annulus/core/atomic_file.hpp>
 #include <annulus/core/error.hpp>
+#include <annulus/core/private_folder.hpp>
+#include <annulus/core/read_file.hpp>
 #include <annulus/core/sha256.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 namespace annulus::opencl {
 namespace {
@@ -39,24 +41,25 @@ fs::path path_of(const std::string& kind, const std::string& key) {
 
 std::optional<std::vector<std::byte>> read_cached(const std::string& kind, const std::string& key) {
   const fs::path path = path_of(kind, key);
-  std::error_code fault;
-  if (path.empty() || !fs::is_regular_file(path, fault)) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file || text.size() < kHashLength) return std::nullopt;
-  const auto content = std::as_bytes(std::span(text)).subspan(kHashLength);
-  if (hash_of(content) != text.substr(0, kHashLength)) return std::nullopt;
+  if (path.empty() || !private_folder_fault(path.parent_path()).empty()) return std::nullopt;
+  std::optional<Bytes> file;
+  try {
+    file = map_file(path, ErrorKind::kInput, MapFrom::kTrusted);
+  } catch (const Error&) {  // one that others can have written: it is made again
+  }
+  if (!file || file->size() < kHashLength) return std::nullopt;
+  const std::span<const std::byte> content = file->view().subspan(kHashLength);
+  const std::string hash = hash_of(content);
+  if (!std::ranges::equal(std::as_bytes(std::span(hash)), file->view().first(kHashLength)))
+    return std::nullopt;
   return std::vector(content.begin(), content.end());
 }
 
 void write_cached(const std::string& kind, const std::string& key, std::span<const std::byte> content) {
   const fs::path path = path_of(kind, key);
-  if (path.empty()) return;
-  std::error_code fault;
-  fs::create_directories(path.parent_path(), fault);
-  if (fault) return;
+  if (path.empty() || !private_folder_fault(path.parent_path()).empty()) return;
   try {
-    AtomicFile file(path);
+    AtomicFile file(path, kPrivateFileMode);
     const std::string hash = hash_of(content);
     file.write(std::as_bytes(std::span(hash)));
     file.write(content);

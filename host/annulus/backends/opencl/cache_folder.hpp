@@ -1,5 +1,6 @@
 // Small files that spare the next run some work: compiled programs and what was measured. Nothing depends on
-// them: one that is missing or damaged is made again, and one that cannot be written is left out.
+// them: one that is missing or damaged, or that others than this user and root can have written
+// (private_folder.hpp in core), is made again, and one that cannot be written is left out.
 #pragma once
 
 #include <cstddef>
