@@ -50,6 +50,9 @@ int integrate(IntegrateCommand& command) {
   hooks.note = [&](const std::string& text) {
     if (!command.quiet) fmt::print(stderr, "annulus: {}\n", in_our_words(text));
   };
+  hooks.warning = [&](const std::string& text) {
+    if (!command.quiet) fmt::print(stderr, "annulus: warning: {}\n", in_our_words(text));
+  };
   hooks.planned = [&](const Plan& plan) {
     keep_memory_warm(plan);
     progress.emplace("integrating", command.quiet || command.json);

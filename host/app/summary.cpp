@@ -1,6 +1,6 @@
 #include "summary.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -45,6 +45,17 @@ std::string profile_table(const RunReport& report) {
   return text;
 }
 
+// What a wrong unit, calibration or mask would show in.
+std::string integrated(const RunReport& report) {
+  const Plan& plan = *report.plan;
+  std::string text = fmt::format("integrated: {} from {:.5g} to {:.5g}", name_of(plan.options.unit),
+                                 plan.radial().edges.front(), plan.radial().edges.back());
+  if (plan.geometry.wavelength) text += fmt::format(", wavelength {:g} m", *plan.geometry.wavelength);
+  text += fmt::format(", distance {:g} m, ", plan.geometry.distance);
+  text += report.masks.empty() ? "no mask" : fmt::format("mask: {}", fmt::join(report.masks, " and "));
+  return text + fmt::format(", {} of {} pixels\n", pixels_in_use(plan), plan.pixels());
+}
+
 }  // namespace
 
 std::string to_text(const RunReport& report) {
@@ -60,8 +71,8 @@ std::string to_text(const RunReport& report) {
       "write {:.2f} s, total {:.2f} s\n",
       report.plan_seconds, summary.read_seconds, summary.reduce_seconds, summary.write_seconds,
       report.total_seconds);
-  text += fmt::format("plan: {} bins, {} of {} pixels, {} bits, backend {}, hash {:.12}, {}\n",
-                      bins_in_words(*report.plan), pixels_in_use(*report.plan), report.plan->pixels(),
+  text += integrated(report);
+  text += fmt::format("plan: {} bins, {} bits, backend {}, hash {:.12}, {}\n", bins_in_words(*report.plan),
                       report.plan->weight_bits, report.backend, report.plan->hash, origin_of_plan(report));
   text += fmt::format("frames from {}\n", report.frames_from);
   for (const auto& [what, said] : report.from_file) text += fmt::format("{} from {}\n", what, said);
@@ -85,6 +96,14 @@ nlohmann::ordered_json to_json(const RunReport& report) {
   json["seconds"] = {{"plan", report.plan_seconds},          {"scan", summary.wall_seconds},
                      {"read_threads", summary.read_seconds}, {"reduce_threads", summary.reduce_seconds},
                      {"write", summary.write_seconds},       {"total", report.total_seconds}};
+  const Plan& plan = *report.plan;
+  json["integrated"] = {{"unit", name_of(plan.options.unit)},
+                        {"range", {plan.radial().edges.front(), plan.radial().edges.back()}},
+                        {"distance", plan.geometry.distance},
+                        {"masks", report.masks}};
+  if (plan.geometry.wavelength) json["integrated"]["wavelength"] = *plan.geometry.wavelength;
+  json["warnings"] = nlohmann::ordered_json::array();
+  for (const std::string& warning : report.warnings) json["warnings"].push_back(in_our_words(warning));
   json["plan"] = {{"hash", report.plan->hash},
                   {"origin", origin_of_plan(report)},
                   {"bins", report.plan->bins()},

@@ -7,7 +7,7 @@
 #include <annulus/outputs/sink.hpp>
 #include <annulus/version.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -74,6 +74,8 @@ RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan,
   run.backend = config.backend;
   run.options = as_text(config);
   for (const auto& [what, text] : scan.from_file) run.options.emplace_back(what + "_from_file", text);
+  if (!scan.warnings.empty())
+    run.options.emplace_back("warnings", fmt::format("{}", fmt::join(scan.warnings, "\n")));
   run.poni_text = scan.poni_text;
   run.config_json = to_json(config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   run.expected_frames = expected_frames;
@@ -98,11 +100,14 @@ ScanPlan plan_unless_interrupted(const std::stop_token& stop, MakePlan&& make_pl
 RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, FrameStream& stream,
                       const RunHooks& hooks, const std::stop_token& stop, Clock::time_point start) {
   if (hooks.note) std::ranges::for_each(scan.notes, hooks.note);
+  if (hooks.warning) std::ranges::for_each(scan.warnings, hooks.warning);
   if (hooks.planned) hooks.planned(*scan.plan);
   RunReport report;
   report.plan = scan.plan;
   report.plan_loaded = scan.plan_loaded;
   report.from_file = scan.from_file;
+  report.masks = scan.masks;
+  report.warnings = scan.warnings;
   report.plan_seconds = seconds_since(start);
   report.backend = config.backend;
   const std::uint64_t expected_frames = stream.expected();

@@ -19,8 +19,9 @@ namespace annulus {
 
 // What a run tells while it goes on. Each may be empty.
 struct RunHooks {
-  std::function<void(const std::string& text)> note = {};  // for the user: nothing is wrong
-  std::function<void(const Plan& plan)> planned = {};      // before the first frame
+  std::function<void(const std::string& text)> note = {};     // for the user: nothing is wrong
+  std::function<void(const std::string& text)> warning = {};  // what can hardly be meant, and why
+  std::function<void(const Plan& plan)> planned = {};         // before the first frame
   std::function<void(const ReductionProgress& now)> progress = {};
 };
 
@@ -30,6 +31,8 @@ struct RunReport {
   bool plan_loaded = false;                                    // from the folder of plans, not built
   std::string frames_from;                                     // the first file, with its dataset and shape
   std::vector<std::pair<std::string, std::string>> from_file;  // as in ScanPlan
+  std::vector<std::string> masks;                              // likewise
+  std::vector<std::string> warnings;                           // likewise
   std::filesystem::path output;
   bool output_removed = false;  // it would have held no frame, and been in the way of the next try
   std::string backend;

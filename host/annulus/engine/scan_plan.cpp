@@ -2,6 +2,7 @@
 #include <annulus/engine/file_defaults.hpp>
 #include <annulus/engine/file_geometry.hpp>
 #include <annulus/engine/inputs.hpp>
+#include <annulus/engine/plausibility.hpp>
 #include <annulus/engine/scan_plan.hpp>
 #include <annulus/geometry/poni.hpp>
 #include <annulus/plan/plan_cache.hpp>
@@ -100,6 +101,7 @@ void add_file_mask(FrameStream& stream, const ScanInfo& first, PixelMaps& maps, 
   }
   const auto excluded = std::ranges::count(mask->pixels, std::uint8_t{1});
   scan.from_file.emplace_back("mask", fmt::format("{}: {} pixels", first.name, excluded));
+  scan.masks.push_back(first.name);
   if (!maps.mask) {
     maps.mask = *mask;
     maps.mask_name = first.name;
@@ -126,6 +128,10 @@ void add_plan(const IntegrateConfig& config, Given given, FrameStream& stream, c
   options.solid_angle = !config.no_solid_angle;
   Geometry geometry = find_geometry(given, first, scan, defaults);
   find_marks(options, first, geometry, scan);
+  const Detector& detector = geometry.detector;
+  if (detector.grid.module.size() > 0 || detector.round) scan.masks.push_back("gaps of " + detector.name);
+  if (given.maps.mask) scan.masks.push_back(given.maps.mask_name);
+  scan.warnings = implausible(geometry, first.frames, options, given.maps);
   if (!config.no_file_mask) add_file_mask(stream, first, given.maps, scan, defaults);
   const FrameProperties frames = properties_of(first);
   if (config.plan_cache.empty()) {

@@ -19,8 +19,10 @@ struct ScanPlan {
   std::unique_ptr<FrameStream> stream;  // of the configuration's inputs
   std::string poni_text;                // of the PONI file, or made from what the frames' file states
   std::shared_ptr<const Plan> plan;
-  bool plan_loaded = false;        // from the folder of plans, not built
-  std::vector<std::string> notes;  // for the user: about that folder, and frames that are missing
+  bool plan_loaded = false;           // from the folder of plans, not built
+  std::vector<std::string> notes;     // for the user: about that folder, and frames that are missing
+  std::vector<std::string> warnings;  // of what can hardly be meant, and why
+  std::vector<std::string> masks;     // what leaves out pixels: "gaps of Pilatus1M", names of files
 
   // What the frames' own file decided: "geometry", "wavelength", "dummy" and "mask", with a text for the
   // user.
