@@ -21,7 +21,7 @@ done
 [ -n "$vendor_xrt" ] || build_packages+=(libxrt-dev)
 test_packages=(
   libgtest-dev libgmock-dev clang-format clang python3-clang clang-19 clang-tidy-19 valgrind g++-aarch64-linux-gnu qemu-user-static
-  python3 python3-pytest python3-numpy python3-scipy python3-h5py python3-matplotlib
+  python3 python3-venv python3-pytest python3-numpy python3-scipy python3-h5py python3-matplotlib
   python3-pyfai python3-fabio python3-silx python3-hdf5plugin bitshuffle hdf5-filter-plugin
   pocl-opencl-icd python3-pyopencl graphviz
 )

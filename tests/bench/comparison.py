@@ -6,8 +6,9 @@ import shutil
 import statistics
 import sys
 
-import peers
+from peers import stored
 from program import Program
+from releases import all_releases
 from turns import Turns
 from verdict import Result
 
@@ -23,7 +24,8 @@ DECODED = 32
 
 def run(options, folder):
     program = Program(options)
-    result = Result(options, program.version())
+    releases = all_releases(options.newest_peer)
+    result = Result(options, program.version(), [release.versions for release in releases], "FabIO")
     print(f"simulating {options.frames} frames of {options.detector}", file=sys.stderr, flush=True)
     scan = program.simulate(folder / "scan")
     for file in scan.files:
@@ -33,41 +35,45 @@ def run(options, folder):
     longer = scan.repeated(options.frames if options.quick else max(LONG, options.frames), folder / "long.txt")
 
     turns = Turns()
-    integrators = {}
     for model in MODELS:
-        for way in (peers.PyFaiAsUsed, peers.PyFaiTuned):
-            peer = way(scan.poni, options.npt, model, POLARIZATION, folder / f"{way.name}_{model}.h5")
-            peer.warm_up(few[0])
-            integrators[way.name, model] = peer
-            turns.add(f"{way.name} {model}", lambda peer=peer: peer.seconds_a_frame(few))
-        turns.add(f"pyfai first {model}", lambda model=model: peers.first_call(
-            scan.poni, few[0], options.npt, model, POLARIZATION))
+        for release in releases:
+            add_peers(turns, release, scan, few, options, model, folder)
         add_annulus(turns, program, scan, model, options.threads, folder, result)
         for threads in sorted({1, options.threads}):
             turns.add(f"annulus long {model} {threads}", lambda model=model, threads=threads: program.integrate(
                 longer, model, threads, folder / "long.nxs")["scan"])
         turns.add(f"annulus latency {model}", lambda model=model: program.latency(scan, model))
     decoded = scan.files[:DECODED]
-    payloads = peers.payloads(decoded)
-    peers.decode_seconds(payloads)
-    turns.add("fabio decode", lambda: peers.decode_seconds(payloads))
+    for release in releases:
+        turns.add(f"{release.name} decode", release.make("Decoder", decoded).decode_seconds)
     turns.add("annulus decode", lambda: program.decode(decoded))
-    add_azint(turns, scan, few, options, result)
+    add_azint(turns, releases[0], scan, few, options, result)
     turns.take(options.rounds)
 
     result.medians = {name: statistics.median(samples) for name, samples in turns.samples.items()}
     result.samples = turns.samples
-    judge_patterns(result, integrators, folder, len(few))
+    judge_patterns(result, releases, folder, len(few))
     result.judge(options.threads)
     if options.cakes:
-        reduce_to_cakes(result, program, scan, few, folder)
+        reduce_to_cakes(result, program, releases, scan, few, folder)
     if options.real:
-        decode_real_files(result, program, options, folder)
+        decode_real_files(result, program, releases, options, folder)
     if options.scaling:
         result.judge_scaling(program.nanoseconds_a_pixel(("Pilatus2M", "Pilatus6M")))
     if options.memory_check:
         result.judge_memory({frames: program.peak_memory(scan, frames, folder) for frames in (500, 10000)})
+    for release in releases:
+        release.end()
     return result
+
+
+def add_peers(turns, release, scan, few, options, model, folder):
+    for kind, how in (("PyFaiAsUsed", "as used"), ("PyFaiTuned", "tuned")):
+        peer = release.make(kind, scan.poni, options.npt, model, POLARIZATION, folder / f"{release.name} {how} {model}.h5")
+        peer.warm_up(few[0])
+        turns.add(f"{release.name} {how} {model}", lambda peer=peer: peer.seconds_a_frame(few))
+    turns.add(f"{release.name} first {model}", lambda: release.call(
+        "first_call", scan.poni, few[0], options.npt, model, POLARIZATION))
 
 
 def add_annulus(turns, program, scan, model, threads, folder, result):
@@ -84,41 +90,41 @@ def add_annulus(turns, program, scan, model, threads, folder, result):
     turns.add(name, way)
 
 
-def add_azint(turns, scan, few, options, result):
-    azint = peers.load_azint()
-    if azint is None:
+def add_azint(turns, release, scan, few, options, result):
+    if not release.call("has_azint"):
         result.notes.append("azint is not installed here: not compared")
         return
     for model in MODELS:
-        peer = peers.Azint(azint, scan.poni, options.npt, model, POLARIZATION)
+        peer = release.make("Azint", scan.poni, options.npt, model, POLARIZATION)
         peer.seconds_a_frame(few[:1])
         turns.add(f"azint {model}", lambda peer=peer: peer.seconds_a_frame(few))
     result.notes.append("azint splits pixels in another way: its patterns are not compared")
 
 
-def reduce_to_cakes(result, program, scan, few, folder):
+def reduce_to_cakes(result, program, releases, scan, few, folder):
     options = result.options
-    peer = peers.PyFaiCakes(scan.poni, options.npt, options.cakes, POLARIZATION)
-    peer.seconds_a_frame(few[:1])
-    azimuthal = ("--npt-azim", options.cakes)
     turns = Turns()
-    turns.add("pyfai", lambda: peer.seconds_a_frame(few))
-    for name, more in (("cakes", azimuthal), ("patterns", ())):
+    for release in releases:
+        peer = release.make("PyFaiCakes", scan.poni, options.npt, options.cakes, POLARIZATION)
+        peer.seconds_a_frame(few[:1])
+        turns.add(release.name, lambda peer=peer: peer.seconds_a_frame(few))
+    for name, more in (("cakes", ("--npt-azim", options.cakes)), ("patterns", ())):
         turns.add(name, lambda more=more: program.integrate(scan, "no", options.threads, folder / "cakes.nxs", *more)["scan"])
     turns.take(options.rounds)
     result.judge_cakes({name: statistics.median(samples) for name, samples in turns.samples.items()})
 
 
-def judge_patterns(result, integrators, folder, frames):
-    threads = result.options.threads
-    for model in MODELS:
-        reference = integrators["pyfai", model].stored(frames)
-        result.compare(f"pyfai tuned, {model}", integrators["pyfai tuned", model].stored(frames), reference)
-        ours = Program.stored(folder / f"annulus_{model}_{threads}.nxs", frames)
-        result.compare(f"annulus, {model}", ours, reference)
+def judge_patterns(result, releases, folder, frames):
+    for release in releases:
+        for model in MODELS:
+            reference = stored(folder / f"{release.name} as used {model}.h5", frames)
+            tuned = stored(folder / f"{release.name} tuned {model}.h5", frames)
+            result.compare(f"{release.name}: tuned, {model}", tuned, reference)
+            ours = Program.stored(folder / f"annulus_{model}_{result.options.threads}.nxs", frames)
+            result.compare(f"{release.name}: annulus, {model}", ours, reference)
 
 
-def decode_real_files(result, program, options, folder):
+def decode_real_files(result, program, releases, options, folder):
     data = pathlib.Path(os.environ.get("ANNULUS_SHARED_DATA", program.project.parent / "shared" / "data"))
     files = sorted(path for path in data.glob("**/*.cbf") if path.stat().st_size > 1_000_000)
     if not files:
@@ -127,11 +133,11 @@ def decode_real_files(result, program, options, folder):
         # Copies, each with memory of its own.
         copies = [pathlib.Path(shutil.copy(file, folder / f"copy_{i}.cbf")) for i in range(DECODED)]
         turns = Turns()
-        payloads = peers.payloads(copies)
-        peers.decode_seconds(payloads)
-        turns.add("fabio", lambda: peers.decode_seconds(payloads))
+        for release in releases:
+            turns.add(release.name, release.make("Decoder", copies).decode_seconds)
         turns.add("annulus", lambda: program.decode(copies))
         turns.take(options.rounds)
-        result.judge_decode(file.name, turns.samples["fabio"], turns.samples["annulus"])
+        for release in releases:
+            result.judge_decode(file.name, release.versions, turns.samples[release.name], turns.samples["annulus"])
         for copy in copies:
             copy.unlink()

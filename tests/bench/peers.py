@@ -1,7 +1,9 @@
 """What the peers' users do, timed: FabIO or h5py and pyFAI, plainly and with care, and azint."""
 
 import importlib
+import importlib.util
 import logging
+import pathlib
 import time
 import warnings
 
@@ -17,7 +19,13 @@ warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 METHOD = ("bbox", "csr", "cython")
 UNIT = "2th_deg"
+NEWER = int(pyFAI.version.split(".")[0]) > 0  # releases are named after their year since 2023
 DEAD = {"dummy": -2, "delta_dummy": 1.5}  # how Pilatus files mark pixels in gaps and dead ones
+
+
+def versions():
+    return {"pyFAI": pyFAI.version, "FabIO": fabio.version, "h5py": h5py.__version__, "hdf5plugin": hdf5plugin.version,
+            "NumPy": numpy.__version__}
 
 
 def seconds(call):
@@ -73,9 +81,11 @@ class PyFaiAsUsed:
     def seconds_a_frame(self, files):
         return seconds(lambda: self.loop(files)) / len(files)
 
-    def stored(self, frames):
-        with h5py.File(self.path) as file:
-            return {name: file[name][:frames].astype(float) for name in file}
+
+def stored(path, frames):
+    """The first rows that a peer has written."""
+    with h5py.File(path) as file:
+        return {name: file[name][:frames].astype(float) for name in file}
 
 
 class EigerAsUsed(PyFaiAsUsed):
@@ -127,10 +137,15 @@ class PyFaiTuned(PyFaiAsUsed):
             self.integrator.solidAngleArray(image.shape)
             * self.integrator.polarization(image.shape, self.options["polarization_factor"]), numpy.float32)
 
+    def error_model(self):
+        if not NEWER:
+            return {"poissonian": True if self.with_sigma else None}
+        from pyFAI.containers import ErrorModel
+        return {"error_model": ErrorModel.POISSON if self.with_sigma else ErrorModel.NO}
+
     def integrate(self, file):
         image = decByteOffset(payload(file), size=self.size, dtype="int32")
-        result = self.engine.integrate_ng(image, poissonian=True if self.with_sigma else None,
-                                          solidangle=self.correction, **DEAD)
+        result = self.engine.integrate_ng(image, solidangle=self.correction, **self.error_model(), **DEAD)
         return result.intensity, result.sigma
 
 
@@ -163,7 +178,7 @@ START_OF_BINARY = b"\x0c\x1a\x04\xd5"
 
 def payload(file):
     """The compressed bytes, found without FabIO's reading of the header."""
-    content = file.read_bytes()
+    content = pathlib.Path(file).read_bytes()
     start = content.index(START_OF_BINARY)
     name = b"X-Binary-Size:"
     at = content.index(name, 0, start) + len(name)
@@ -181,26 +196,30 @@ def payloads(files):
     return found
 
 
-def decode_seconds(payloads):
-    """Seconds a frame of FabIO's compiled decoder for 32 bits, which its users get for CBF."""
-    def decode():
-        for content, size in payloads:
-            decByteOffset(content, size=size, dtype="int32")
-    return seconds(decode) / len(payloads)
+class Decoder:
+    """FabIO's compiled decoder for 32 bits, which its users get for CBF, on payloads in memory."""
+
+    def __init__(self, files):
+        self.payloads = payloads(files)
+        self.decode_seconds()
+
+    def decode_seconds(self):
+        """A frame."""
+        def decode():
+            for content, size in self.payloads:
+                decByteOffset(content, size=size, dtype="int32")
+        return seconds(decode) / len(self.payloads)
 
 
-def load_azint():
-    try:
-        return importlib.import_module("azint")
-    except ImportError:
-        return None
+def has_azint():
+    return importlib.util.find_spec("azint") is not None
 
 
 class Azint:
     """As its own benchmark does; it has no fast way in, so files are read by FabIO."""
 
-    def __init__(self, azint, poni, npt, model, polarization):
-        self.integrator = azint.AzimuthalIntegrator(
+    def __init__(self, poni, npt, model, polarization):
+        self.integrator = importlib.import_module("azint").AzimuthalIntegrator(
             str(poni), 4, npt, unit="2th", mask=pyFAI.load(str(poni)).detector.mask, solid_angle=True,
             polarization_factor=polarization, error_model="poisson" if model == "poisson" else None)
 

@@ -47,16 +47,22 @@ def milliseconds(seconds):
 
 
 class Result:
-    def __init__(self, options, version, beside="FabIO + pyFAI"):
+    def __init__(self, options, version, releases, reader):
+        """releases: versions of the peers by name, Debian's first, which the promises are about; reader: FabIO or h5py."""
         self.options = options
         self.version = version
+        self.releases = releases
+        self.reader = reader
         self.samples = {}
         self.medians = {}
         self.kept = {}  # further times of the same runs
         self.rows = []
         self.deviations = {}
         self.notes = []
-        self.beside = beside
+
+    def peers(self):
+        """Name, versions, and whether the promises are about it."""
+        return [(f"pyFAI {versions['pyFAI']}", versions, versions is self.releases[0]) for versions in self.releases]
 
     def compare(self, name, ours, reference):
         for quantity, expected in reference.items():
@@ -71,27 +77,32 @@ class Result:
     def ratio(self, name, ours, theirs, show, **promise):
         self.rows.append(Row(name, show(ours), show(theirs), theirs / ours, **promise))
 
-    def judge_decode(self, what, fabio, annulus):
-        self.ratio(f"decode, 1 thread, {what}", statistics.median(annulus), statistics.median(fabio), milliseconds,
-                   floor=2, aim=3)
+    def judge_decode(self, what, versions, fabio, annulus):
+        self.ratio(f"decode : FabIO {versions['FabIO']}, {what}", statistics.median(annulus), statistics.median(fabio),
+                   milliseconds, floor=2, aim=3)
 
     def judge(self, threads):
         times = self.medians | {name: statistics.median(samples) for name, samples in self.kept.items()}
-        self.judge_decode("these files", self.samples["fabio decode"], self.samples["annulus decode"])
+        for name, versions, _ in self.peers():
+            self.judge_decode("these files", versions, self.samples[f"{name} decode"], self.samples["annulus decode"])
         for model in ("no", "poisson"):
             ours = times[f"annulus {model} {threads}"]
             errors = f"errors {model}"
-            self.ratio(f"files to NeXus : pyFAI as used, {errors}", ours, times[f"pyfai {model}"], rate, floor=60,
-                       aim=100)
-            self.ratio(f"files to NeXus : pyFAI tuned, {errors}", ours, times[f"pyfai tuned {model}"], rate, floor=30)
+            for name, _, promised in self.peers():
+                self.ratio(f"files to NeXus : {name} as used, {errors}", ours, times[f"{name} as used {model}"], rate,
+                           **({"floor": 60, "aim": 100} if promised else {}))
+                self.ratio(f"files to NeXus : {name} tuned, {errors}", ours, times[f"{name} tuned {model}"], rate,
+                           **({"floor": 30} if promised else {}))
             if f"azint {model}" in times:
                 self.ratio(f"files to NeXus : FabIO and azint, {errors}", ours, times[f"azint {model}"], rate)
-            self.ratio(f"the same with opening and closing, {errors}", times[f"annulus {model} {threads} with files"],
-                       times[f"pyfai {model}"], rate)
-            self.ratio(f"the whole process, {self.options.frames} frames, {errors}",
-                       times[f"annulus {model} {threads} process"], times[f"pyfai {model}"], rate)
-            self.ratio(f"the plan : pyFAI's first call, {errors}", times[f"annulus {model} {threads} plan"],
-                       times[f"pyfai first {model}"], milliseconds, floor=3)
+            for name, _, promised in self.peers():
+                used = times[f"{name} as used {model}"]
+                self.ratio(f"with opening and closing : {name}, {errors}",
+                           times[f"annulus {model} {threads} with files"], used, rate)
+                self.ratio(f"the whole process, {self.options.frames} frames : {name}, {errors}",
+                           times[f"annulus {model} {threads} process"], used, rate)
+                self.ratio(f"the plan : first call of {name}, {errors}", times[f"annulus {model} {threads} plan"],
+                           times[f"{name} first {model}"], milliseconds, **({"floor": 3} if promised else {}))
             if threads > 1:
                 self.ratio(f"{threads} threads : 1 thread, long scan, {errors}", times[f"annulus long {model} {threads}"],
                            times[f"annulus long {model} 1"], rate, floor=1.85 if threads == 2 else None)
@@ -103,12 +114,14 @@ class Result:
 
     def judge_eiger(self, threads):
         times = self.medians
-        self.ratio("decode, 1 thread : h5py and hdf5plugin", times["annulus decode"], times["hdf5plugin decode"],
-                   milliseconds, floor=1.5)
+        for name, versions, _ in self.peers():
+            self.ratio(f"decode : hdf5plugin {versions['hdf5plugin']}", times["annulus decode"], times[f"{name} decode"],
+                       milliseconds, floor=1.5)
         for model in ("no", "poisson"):
             ours = times[f"annulus {model} {threads}"]
-            self.ratio(f"files to NeXus : h5py and pyFAI as used, errors {model}", ours, times[f"pyfai {model}"], rate,
-                       floor=40)
+            for name, _, promised in self.peers():
+                self.ratio(f"files to NeXus : h5py and {name} as used, errors {model}", ours, times[f"{name} {model}"], rate,
+                           **({"floor": 40} if promised else {}))
             if threads > 1:
                 self.ratio(f"{threads} threads : 1 thread, errors {model}", ours, times[f"annulus {model} 1"], rate)
         self.ratio("with errors : without", times[f"annulus poisson {threads}"], times[f"annulus no {threads}"], rate)
@@ -119,7 +132,8 @@ class Result:
 
     def judge_cakes(self, times):
         what = f"cakes of {self.options.npt} x {self.options.cakes}"
-        self.ratio(f"{what} : pyFAI's integrate2d", times["cakes"], times["pyfai"], rate)
+        for name, _, _ in self.peers():
+            self.ratio(f"{what} : integrate2d of {name}", times["cakes"], times[name], rate)
         self.ratio(f"{what} : patterns", times["cakes"], times["patterns"], rate)
 
     def judge_scaling(self, nanoseconds):
@@ -134,25 +148,27 @@ class Result:
                              f"{small / 2**20:.0f} MiB", large / small, ceiling=1.05))
 
     def as_text(self):
-        lines = [f"{self.version} beside {self.beside}: {self.options.detector}, {self.options.npt} bins, bbox, "
+        beside = " and ".join(f"{name} with {self.reader} {versions[self.reader]}" for name, versions, _ in self.peers())
+        lines = [f"{self.version} beside {beside}: {self.options.detector}, {self.options.npt} bins, bbox, "
                  f"{self.options.threads} threads, medians of {self.options.rounds} rounds; Annulus "
                  f"{self.options.frames} frames a round, the others "
                  f"{min(self.options.peer_frames, self.options.frames)}",
-                 "", f"{'':56}{'Annulus':>12}{'other':>12}{'value':>11}  promised"]
+                 "", f"{'':70}{'Annulus':>12}{'other':>12}{'value':>11}  promised"]
         for row in self.rows:
             verdict = "" if row.good() or self.options.quick else "   MISSED"
-            lines.append(f"{row.name:56.55}{row.ours:>12}{row.theirs:>12}{row.value:>9.2f}{row.unit:<3}"
+            lines.append(f"{row.name:70.69}{row.ours:>12}{row.theirs:>12}{row.value:>9.2f}{row.unit:<3}"
                          f" {row.promise()}{verdict}")
         lines += ["", f"deviation from pyFAI's patterns, at most {DEVIATION_LIMIT:g}:"]
-        lines += [f"  {name:40}{value:.2e}{'' if value <= DEVIATION_LIMIT else '   TOO LARGE'}"
+        lines += [f"  {name:48}{value:.2e}{'' if value <= DEVIATION_LIMIT else '   TOO LARGE'}"
                   for name, value in self.deviations.items()]
-        notes = self.notes + (["a quick run: the numbers mean nothing"] if self.options.quick else [])
+        notes = self.notes + ([] if len(self.releases) > 1 else ["the newest pyFAI is not here: scripts/newest_peer fetches it"])
+        notes += (["a quick run: the numbers mean nothing"] if self.options.quick else [])
         return "\n".join(lines + [f"note: {note}" for note in notes])
 
     def as_json(self):
         return {"version": self.version, "detector": self.options.detector, "bins": self.options.npt,
                 "threads": self.options.threads, "frames": self.options.frames, "rounds": self.options.rounds,
-                "quick": self.options.quick,
+                "quick": self.options.quick, "peers": self.releases,
                 "rows": [{**dataclasses.asdict(row), "good": row.good()} for row in self.rows],
                 "seconds_per_frame": self.samples, "seconds_of_the_same_runs": self.kept,
                 "deviations": self.deviations, "notes": self.notes}
