@@ -9,14 +9,12 @@
 #include <annulus/engine/integrator.hpp>
 #include <annulus/engine/reduce.hpp>
 #include <annulus/engine/run.hpp>
-#include <annulus/engine/scan_plan.hpp>
 #include <annulus/geometry/detector.hpp>
-#include <annulus/geometry/poni.hpp>
+#include <annulus/geometry/geometry.hpp>
 #include <annulus/outputs/sink.hpp>
-#include <annulus/plan/pattern.hpp>
 #include <annulus/plan/plan.hpp>
-#include <annulus/plan/plan_cache.hpp>
 #include <annulus/plan/recipe.hpp>
+#include <annulus/plan/sums.hpp>
 #include <annulus/sources/frame_source.hpp>
 #include <annulus/sources/frame_stream.hpp>
 #include <annulus/sources/streams.hpp>

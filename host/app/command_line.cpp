@@ -112,7 +112,7 @@ Option Command::add_positional(const std::string& key, Field field, const std::s
   return Option(std::visit([&](auto* place) { return add_field(*parser_, key, place, help); }, field));
 }
 
-Option Command::add_text(const std::string& key, std::function<void(const std::string&)> take,
+Option Command::add_text(const std::string& key, const std::function<void(const std::string&)>& take,
                          const std::string& help, const std::string& shown, char letter,
                          const std::string& kind) {
   return Option(parser_->add_option_function<std::string>(names_of(key, letter), take, help)

@@ -65,7 +65,7 @@ class Command {
   Option add_positional(const std::string& key, Field field, const std::string& help);
 
   // One argument that `take` makes sense of. kind, shown: what the help says of its type and its default.
-  Option add_text(const std::string& key, std::function<void(const std::string&)> take,
+  Option add_text(const std::string& key, const std::function<void(const std::string&)>& take,
                   const std::string& help, const std::string& shown, char letter = 0,
                   const std::string& kind = "TEXT");
 

@@ -1,7 +1,7 @@
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/inputs.hpp>
+#include <annulus/geometry/geometry.hpp>
 #include <annulus/geometry/geometry_json.hpp>
-#include <annulus/geometry/poni.hpp>
 #include <annulus/outputs/output_json.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/sources/source_json.hpp>

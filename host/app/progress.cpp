@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace annulus::app {
@@ -14,7 +15,7 @@ constexpr double kLogSeconds = 5;
 constexpr int kBarWidth = 30;
 
 std::string duration_text(double seconds) {
-  const auto whole = static_cast<long>(seconds + 0.5);
+  const auto whole = std::lround(seconds);
   if (whole < 60) return fmt::format("{} s", whole);
   return fmt::format("{}:{:02d} min", whole / 60, whole % 60);
 }

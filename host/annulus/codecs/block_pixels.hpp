@@ -3,7 +3,7 @@
 
 #include <annulus/codecs/bit_planes.hpp>
 #include <annulus/codecs/block_decoder.hpp>
-#include <annulus/core/pixel_type.hpp>
+#include <annulus/core/image.hpp>
 
 #include <array>
 #include <cstdint>

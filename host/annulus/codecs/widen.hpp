@@ -1,7 +1,7 @@
 // Pixels as they lie in memory to int32.
 #pragma once
 
-#include <annulus/core/pixel_type.hpp>
+#include <annulus/core/image.hpp>
 
 #include <cstddef>
 #include <cstdint>

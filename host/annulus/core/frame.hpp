@@ -3,7 +3,6 @@
 
 #include <annulus/core/bytes.hpp>
 #include <annulus/core/image.hpp>
-#include <annulus/core/pixel_type.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-#include <annulus/core/pixel_type.hpp>
+#include <annulus/core/image.hpp>
 
 #include <array>
 

@@ -4,6 +4,7 @@
 #include <annulus/engine/inputs.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/sources/image_names.hpp>
+#include <annulus/sources/streams.hpp>
 
 #include <fmt/core.h>
 #include <glob.h>
@@ -14,6 +15,7 @@
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 namespace annulus {
 namespace {
@@ -164,6 +166,16 @@ std::vector<std::string> expand_inputs(const std::vector<std::string>& arguments
   if (urls.empty())
     throw Error(ErrorKind::kUsage, "`inputs`", "no input files", "name files, a directory or a pattern");
   return urls;
+}
+
+FrameProperties properties_of(const ScanInfo& info) {
+  return {info.name, info.frames.shape, info.frames.type, info.frames.max_count};
+}
+
+FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open) {
+  FileStreamSettings settings;
+  settings.open = open;
+  return properties_of(stream_files(urls, std::move(settings))->info({}));
 }
 
 }  // namespace annulus

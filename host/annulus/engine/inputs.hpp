@@ -1,5 +1,9 @@
-// What a user names on the command line, as a list of files in scan order.
+// What a user names on the command line, as a list of files in scan order, and what a plan has to know of
+// their frames.
 #pragma once
+
+#include <annulus/plan/plan.hpp>
+#include <annulus/sources/frame_stream.hpp>
 
 #include <optional>
 #include <string>
@@ -17,5 +21,11 @@ std::vector<std::string> expand_inputs(const std::vector<std::string>& arguments
 // HDF5 files, which are followed one by one, and folders of them. Throws kUsage where a folder cannot be
 // followed together with the rest.
 std::optional<std::string> folder_to_follow(const std::vector<std::string>& arguments);
+
+// What a plan has to know of the frames.
+FrameProperties properties_of(const ScanInfo& info);
+
+// The same of the first file that can be read. Throws kInput with the first file's error if there is none.
+FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open);
 
 }  // namespace annulus

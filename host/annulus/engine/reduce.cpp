@@ -1,7 +1,7 @@
 #include <annulus/core/buffer_pool.hpp>
 #include <annulus/core/clock.hpp>
 #include <annulus/engine/reduce.hpp>
-#include <annulus/plan/pattern.hpp>
+#include <annulus/plan/sums.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@
 #include <annulus/engine/inputs.hpp>
 #include <annulus/engine/plausibility.hpp>
 #include <annulus/engine/scan_plan.hpp>
-#include <annulus/geometry/poni.hpp>
+#include <annulus/geometry/geometry.hpp>
 #include <annulus/plan/plan_cache.hpp>
 #include <annulus/plan/validity.hpp>
 #include <annulus/sources/streams.hpp>
@@ -168,20 +168,10 @@ void open_inputs(const IntegrateConfig& config, const std::shared_ptr<const File
   FolderSettings watched;
   watched.open = settings.open;
   watched.timeout = config.follow_timeout;
-  scan.stream = stream_folder(*folder, std::move(watched), std::move(settings));
+  scan.stream = stream_folder(*folder, watched, std::move(settings));
 }
 
 }  // namespace
-
-FrameProperties properties_of(const ScanInfo& info) {
-  return {info.name, info.frames.shape, info.frames.type, info.frames.max_count};
-}
-
-FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open) {
-  FileStreamSettings settings;
-  settings.open = open;
-  return properties_of(stream_files(urls, std::move(settings))->info({}));
-}
 
 ScanPlan make_scan_plan(const IntegrateConfig& config, std::stop_token stop) {
   check(config);

@@ -38,10 +38,4 @@ ScanPlan make_scan_plan(const IntegrateConfig& config, std::stop_token stop = {}
 // configuration's inputs mean nothing.
 ScanPlan make_scan_plan(const IntegrateConfig& config, FrameStream& stream, std::stop_token stop = {});
 
-// What a plan has to know of the frames.
-FrameProperties properties_of(const ScanInfo& info);
-
-// The same of the first file that can be read. Throws kInput with the first file's error if there is none.
-FrameProperties probe_frames(const std::vector<std::string>& urls, const OpenOptions& open);
-
 }  // namespace annulus

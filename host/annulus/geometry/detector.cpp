@@ -142,8 +142,8 @@ void mask_gaps(Mask& mask, const ModuleGrid& grid) {
 }
 
 void mask_outside_disc(Mask& mask) {
-  const double centre1 = mask.shape.rows / 2;
-  const double centre2 = mask.shape.cols / 2;
+  const double centre1 = std::floor(mask.shape.rows / 2.0);
+  const double centre2 = std::floor(mask.shape.cols / 2.0);
   for (std::uint32_t row = 0; row < mask.shape.rows; ++row) {
     const double y = row + 0.5 - centre1;
     for (std::uint32_t col = 0; col < mask.shape.cols; ++col) {

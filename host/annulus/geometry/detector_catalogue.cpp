@@ -49,15 +49,14 @@ class Catalogue {
   }
 
   // Rayonix publishes the pixel size of every binning; they are not exact multiples.
-  void rayonix(std::string name, Aliases aliases, Shape full, std::span<const Binning> binnings,
+  void rayonix(const std::string& name, const Aliases& aliases, Shape full, std::span<const Binning> binnings,
                std::uint32_t default_factor, bool round = false) {
     CatalogueEntry entry;
     for (const Binning& binning : binnings) {
       const Shape shape = binned(full, binning.factor);
       entry.readouts.push_back({binning.pixel, binning.pixel, shape});
       if (binning.factor == default_factor) {
-        entry.detector = {
-            std::move(name), std::move(aliases), shape, binning.pixel, binning.pixel, {}, round, false};
+        entry.detector = {name, aliases, shape, binning.pixel, binning.pixel, {}, round, false};
       }
     }
     entries_.push_back(std::move(entry));

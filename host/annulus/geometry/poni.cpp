@@ -1,6 +1,6 @@
 #include <annulus/core/read_file.hpp>
 #include <annulus/core/text.hpp>
-#include <annulus/geometry/poni.hpp>
+#include <annulus/geometry/geometry.hpp>
 #include <annulus/geometry/poni_text.hpp>
 
 #include <fmt/core.h>

@@ -100,7 +100,7 @@ Config config_from(const PoniText& poni, const PoniEntry& entry) {
     } else if (key == "orientation") {
       check_orientation(poni, entry, value);
     } else if (key == "splinefile" || key == "x_offset_file" || key == "y_offset_file") {
-      if (value != "")
+      if (!value.is_string() || !value.get<std::string>().empty())
         throw no_distortion(poni, entry, value.is_string() ? value.get<std::string>() : value.dump());
     } else {
       throw poni.error(entry, fmt::format("{} is not a setting this program knows", in_quotes(name)),

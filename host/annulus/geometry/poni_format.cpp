@@ -1,6 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/geometry/detector_catalogue.hpp>
-#include <annulus/geometry/poni.hpp>
+#include <annulus/geometry/geometry.hpp>
 
 #include <fmt/core.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <annulus/core/frame.hpp>
-#include <annulus/plan/pattern.hpp>
 #include <annulus/plan/recipe.hpp>
+#include <annulus/plan/sums.hpp>
 
 #include <cstdint>
 #include <filesystem>

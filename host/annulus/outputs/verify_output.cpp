@@ -4,14 +4,13 @@
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/verify_output.hpp>
 #include <annulus/plan/fixed_point.hpp>
-#include <annulus/plan/pattern.hpp>
+#include <annulus/plan/sums.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 
@@ -139,7 +138,8 @@ std::string compare(const char* what, std::span<const double> stored, const std:
 std::string check_invalid(const Plan& plan, const Sums& sums) {
   const auto missing = sums[Quantity::kMissingCount];
   const std::uint64_t pixels = sums.invalid_pixels;
-  const auto sum = std::accumulate(missing.begin(), missing.end(), std::uint64_t{0});
+  std::uint64_t sum = 0;
+  for (const std::int64_t value : missing) sum += static_cast<std::uint64_t>(value);
   const bool bits_are_possible = plan.weight_bits >= 0 && plan.weight_bits <= kMaxWeightBits;
   if (bits_are_possible && sum == pixels << plan.weight_bits) return {};
   return fmt::format("{} invalid pixels are stated, but missing_count is that of {}", pixels,

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <annulus/core/image.hpp>
-#include <annulus/core/pixel_type.hpp>
 #include <annulus/core/shared_array.hpp>
 #include <annulus/geometry/geometry.hpp>
 #include <annulus/plan/axis.hpp>

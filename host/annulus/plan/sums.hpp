@@ -1,4 +1,5 @@
 // The integers of one frame: what all backends must agree on, byte for byte (docs/numerics.md).
+// And the pattern that is made of them, in the user's units.
 #pragma once
 
 #include <annulus/plan/plan.hpp>
@@ -101,5 +102,14 @@ Sums combine_layers(std::vector<Sums> layers);
 // Makes the missing sums from the plan's pixels that were invalid in a frame, in any order. Backends that can
 // only list those pixels share this.
 void subtract_invalid(const Plan& plan, const std::vector<std::uint32_t>& invalid_pixels, Sums& sums);
+
+struct Pattern {
+  std::vector<double> intensity;  // NaN where no pixel contributes
+  std::vector<double> error;      // standard error; empty without error model
+};
+
+// (S - D) / (N * factor) and sqrt(V) / (N * factor), once, in double: the only floating point of the way. The
+// factor is the frame's: what a monitor counted, for example.
+Pattern normalise(const Plan& plan, const Sums& sums, double factor = 1);
 
 }  // namespace annulus

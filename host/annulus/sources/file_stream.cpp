@@ -347,9 +347,9 @@ std::unique_ptr<FrameStream> stream_files(std::vector<std::string> urls, FileStr
   return std::make_unique<FileStream>(std::move(urls), std::move(settings));
 }
 
-std::unique_ptr<FrameStream> stream_folder(std::string folder, FolderSettings watch,
+std::unique_ptr<FrameStream> stream_folder(std::string folder, const FolderSettings& watch,
                                            FileStreamSettings settings) {
-  return std::make_unique<FileStream>(std::make_unique<FolderWatch>(std::move(folder), std::move(watch)),
+  return std::make_unique<FileStream>(std::make_unique<FolderWatch>(std::move(folder), watch),
                                       std::move(settings));
 }
 

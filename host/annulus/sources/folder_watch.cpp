@@ -43,8 +43,8 @@ bool FolderWatch::NaturalOrder::operator()(const std::string& a, const std::stri
   return natural_less(a, b);
 }
 
-FolderWatch::FolderWatch(std::string folder, FolderSettings settings)
-    : folder_(std::move(folder)), settings_(std::move(settings)) {
+FolderWatch::FolderWatch(std::string folder, const FolderSettings& settings)
+    : folder_(std::move(folder)), settings_(settings) {
   if (settings_.use_inotify)
     events_ = open_events(folder_);  // before the first listing, so that nothing is missed
 }

@@ -26,7 +26,7 @@ namespace annulus {
 
 class FolderWatch {
  public:
-  FolderWatch(std::string folder, FolderSettings settings);
+  FolderWatch(std::string folder, const FolderSettings& settings);
   ~FolderWatch();
   FolderWatch(const FolderWatch&) = delete;
   FolderWatch& operator=(const FolderWatch&) = delete;

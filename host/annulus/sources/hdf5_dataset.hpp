@@ -4,7 +4,6 @@
 #include <annulus/core/bytes.hpp>
 #include <annulus/core/frame.hpp>
 #include <annulus/core/image.hpp>
-#include <annulus/core/pixel_type.hpp>
 #include <annulus/sources/hdf5_chunk_check.hpp>
 #include <annulus/sources/hdf5_chunk_rows.hpp>
 #include <annulus/sources/hdf5_file.hpp>

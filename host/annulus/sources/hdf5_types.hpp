@@ -1,7 +1,7 @@
 // HDF5's names of the types of pixels.
 #pragma once
 
-#include <annulus/core/pixel_type.hpp>
+#include <annulus/core/image.hpp>
 
 #include <hdf5.h>
 

@@ -42,7 +42,7 @@ struct FolderSettings {
 
 // The same for the files of a folder into which somebody writes CBF, EDF, TIFF or NPY files, as they are
 // completed.
-std::unique_ptr<FrameStream> stream_folder(std::string folder, FolderSettings watch,
+std::unique_ptr<FrameStream> stream_folder(std::string folder, const FolderSettings& watch,
                                            FileStreamSettings settings = {});
 
 // Frames that are in memory. All have the shape and type of the first, and a value for every column. Frames

@@ -369,8 +369,9 @@ class TiffSource : public FrameSource {
 
 bool looks_like_tiff(std::span<const std::byte> head) {
   const std::string_view text = as_text(head);
-  for (const std::string_view magic : {"II*\0", "MM\0*", "II+\0", "MM\0+"}) {
-    if (text.starts_with(std::string_view(magic.data(), 4))) return true;
+  using namespace std::string_view_literals;
+  for (const std::string_view magic : {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv}) {
+    if (text.starts_with(magic)) return true;
   }
   return false;
 }

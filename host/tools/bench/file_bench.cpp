@@ -1,7 +1,7 @@
 #include <annulus/backends/registry.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/sink.hpp>
-#include <annulus/plan/pattern.hpp>
+#include <annulus/plan/sums.hpp>
 #include <annulus/sources/streams.hpp>
 #include <annulus/version.hpp>
 

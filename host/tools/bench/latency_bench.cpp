@@ -1,5 +1,5 @@
 #include <annulus/backends/registry.hpp>
-#include <annulus/plan/pattern.hpp>
+#include <annulus/plan/sums.hpp>
 
 #include <tools/bench/backend_case.hpp>
 #include <tools/bench/candidates.hpp>
@@ -17,7 +17,7 @@ struct LatencyCase {
   unsigned threads = 1;
 };
 
-Pattern pattern_of(Backend& backend, const Workload& workload, Frame frame) {
+Pattern pattern_of(Backend& backend, const Workload& workload, const Frame& frame) {
   backend.submit({frame});
   const std::vector<FrameResult> results = backend.collect();
   demand_good(results.front(), frame);

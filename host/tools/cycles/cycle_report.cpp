@@ -1,4 +1,4 @@
-#include <annulus/backends/common/prepare_frame.hpp>
+#include <annulus/backends/common/backend.hpp>
 #include <annulus/backends/fpga/check_result.hpp>
 #include <annulus/backends/fpga/kernel_launch.hpp>
 #include <annulus/backends/fpga/pack_frames.hpp>

@@ -2,7 +2,7 @@
 // frames packed by bitshuffle and LZ4.
 #pragma once
 
-#include <annulus/core/pixel_type.hpp>
+#include <annulus/core/image.hpp>
 
 #include <tools/simulate/powder.hpp>
 

@@ -1,6 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
-#include <annulus/geometry/poni.hpp>
+#include <annulus/geometry/geometry.hpp>
 #include <annulus/sources/writers.hpp>
 
 #include <fmt/core.h>

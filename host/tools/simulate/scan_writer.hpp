@@ -1,7 +1,7 @@
 // A simulated scan as files: what a beamline would have left on the disk.
 #pragma once
 
-#include <annulus/core/pixel_type.hpp>
+#include <annulus/core/image.hpp>
 
 #include <tools/simulate/powder.hpp>
 

@@ -1,6 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/engine/file_geometry.hpp>
-#include <annulus/geometry/poni.hpp>
+#include <annulus/geometry/geometry.hpp>
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // A whole run: what the program, Python and a server have in common.
 #include <annulus/engine/run.hpp>
-#include <annulus/geometry/poni.hpp>
+#include <annulus/geometry/geometry.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/sources/streams.hpp>
 

@@ -1,5 +1,5 @@
+#include <annulus/geometry/geometry.hpp>
 #include <annulus/geometry/geometry_json.hpp>
-#include <annulus/geometry/poni.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #include <annulus/core/error.hpp>
-#include <annulus/geometry/poni.hpp>
+#include <annulus/geometry/geometry.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

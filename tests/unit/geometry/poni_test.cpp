@@ -1,4 +1,4 @@
-#include <annulus/geometry/poni.hpp>
+#include <annulus/geometry/geometry.hpp>
 
 #include <gtest/gtest.h>
 

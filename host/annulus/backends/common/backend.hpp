@@ -5,6 +5,7 @@
 #include <annulus/core/frame.hpp>
 #include <annulus/plan/recipe.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <variant>
@@ -86,5 +87,22 @@ struct BackendDescription {
   std::string detail;
   std::vector<std::string> devices = {};  // a line for each, where a backend has several
 };
+
+// Of one job; for any number of threads.
+class FramePreparer {
+ public:
+  explicit FramePreparer(Job job);
+
+  // The frame itself, or its layers (codecs/quantise.hpp). Throws kInput, naming the frame, if it does not
+  // belong to the plan.
+  std::vector<Frame> prepare(Frame frame) const;
+
+ private:
+  Job job_;
+  std::vector<std::uint8_t> used_;  // by pixel, where values are judged on the host: 1 if the plan uses it
+};
+
+// The result of a frame from those of what prepare() made of it, in the same order.
+FrameResult join_layers(std::vector<FrameResult> layers);
 
 }  // namespace annulus

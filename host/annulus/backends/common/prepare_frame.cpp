@@ -1,4 +1,4 @@
-#include <annulus/backends/common/prepare_frame.hpp>
+#include <annulus/backends/common/backend.hpp>
 #include <annulus/codecs/quantise.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/plan/validity.hpp>

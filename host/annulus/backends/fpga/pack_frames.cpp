@@ -62,7 +62,7 @@ void copy_payloads(std::span<const Frame* const> frames,
                    std::span<const kernels::FrameDescriptor> descriptors, kernels::Beat* payloads) {
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const Bytes& payload = frames[i]->payload;
-    if (payload.size() > 0) std::memcpy(payloads + descriptors[i].first_beat, payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(payloads + descriptors[i].first_beat, payload.data(), payload.size());
   }
 }
 

@@ -192,7 +192,7 @@ void XrtCard::recover(unsigned generation, const std::string& reason) {
     recovered_ = true;
   } catch (const std::exception& error) {
     failure_ = lost_error(not_reopened(reason, error));
-    session_.release();  // with runs that never ended in it, it cannot be destroyed
+    static_cast<void>(session_.release());  // with runs that never ended in it, it cannot be destroyed
   }
   changed_.notify_all();
   if (failure_) throw *failure_;

@@ -1,6 +1,6 @@
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/error.hpp>
-#include <annulus/geometry/poni.hpp>
+#include <annulus/geometry/geometry.hpp>
 #include <annulus/sources/frame_source.hpp>
 
 #include <gmock/gmock.h>

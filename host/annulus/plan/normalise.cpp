@@ -1,4 +1,4 @@
-#include <annulus/plan/pattern.hpp>
+#include <annulus/plan/sums.hpp>
 
 #include <cmath>
 #include <limits>
