@@ -221,7 +221,7 @@ constexpr std::string_view kChecksumsDescription =
     "header: over all "
     "that is stored once. closing: over the number of frames and the end time, written when the file is "
     "closed; until "
-    "then a mark. annulus verify checks them.";
+    "then a mark. `verify` checks them.";
 
 // Last: the checksum of what is stored once covers the names of all objects.
 void write_checksums(hid_t file, hid_t entry, std::uint64_t expected) {
