@@ -104,7 +104,7 @@ DEFECTS = [
     ("write_memory.hpp", "result_beats_of(bins);\n    Checksum check = {};",
      "result_beats_of(bins);\n    static thread_local Checksum check = {};", "a checksum goes on from frame to frame"),
     ("write_memory.hpp", "MissingRow sums = {};\n    Checksum check = {};",
-     "MissingRow sums = {};\n    static thread_local Checksum check = {};", "so does that of missing sums"),
+     "MissingRow sums = {};\n    static thread_local Checksum check = {};", "a checksum of missing sums goes on from frame to frame"),
     ("checksum.hpp", "16 * checksum.total + 2", "2", "the checksum does not notice beats that change places"),
     ("checksum.hpp", "2 * ranked - total", "total", "the checksum does not notice words that change places"),
     ("checksum.hpp", "2 * ranked - total", "2 * ranked", "half of the weights are even"),
