@@ -167,8 +167,8 @@ LOOP_DEFECTS = [
     Case("pipeline-call", "shares.hpp", "BankShare share_of_bank(const Footprint& share, uint32_t bank) {\n"
          "#pragma HLS INLINE\n", "BankShare share_of_bank(const Footprint& share, uint32_t bank) {\n",
          "share_of_bank(share, bank)", "sum_missing.hpp"),
-    Case("helper-inline", "write_memory.hpp", "uint32_t invalid_pixels) {\n#pragma HLS INLINE\n",
-         "uint32_t invalid_pixels) {\n", "inline SumBeat make_header"),
+    Case("helper-inline", "write_memory.hpp", "uint64_t missing_check) {\n#pragma HLS INLINE\n",
+         "uint64_t missing_check) {\n", "inline SumBeat make_header"),
     Case("unroll-bound", "split_windows.hpp", COPY, COPY.replace("i < kSize", "i < bytes_left"), "  for (uint32_t i"),
     Case("unroll-bound", "split_windows.hpp", COPY, COPY.replace("i = 0", "i = part"), "  for (uint32_t i"),
     Case("unroll-bound", "split_windows.hpp", COPY, COPY.replace("i < kSize", "i < kSize && i < part"),
