@@ -111,9 +111,10 @@ def test_a_file_with_sums_of_one_word_is_not_appended_to(annulus, integrate, tmp
         sums = file["/entry/reduction/accumulators"]
         for name in [name for name in sums if "word" in name]:
             del sums[name]
+        file["/entry"].pop("checksums", None)  # which such a file does not have either
     assert annulus("verify", tmp_path / "old.nxs").returncode == 0
     refused = integrate("old.nxs", "--append", stack, code=5)
-    assert "older annulus" in refused.stderr, refused.stderr
+    assert "written by an" in refused.stderr and "--overwrite" in refused.stderr, refused.stderr
 
 
 def test_what_no_sum_can_hold_is_refused_by_name(annulus, integrate, tmp_path):
