@@ -87,6 +87,28 @@ def test_lists_globs_and_single_files(annulus, scan, reference, tmp_path):
     assert rows(tmp_path / "a.nxs") == rows(tmp_path / "b.nxs") == rows(tmp_path / "c.nxs") == rows(reference)
 
 
+@pytest.mark.parametrize("name", ["a.xy", "a.dat", "a.xye"])
+def test_the_extension_of_the_output_says_its_format(annulus, scan, tmp_path, name):
+    output = tmp_path / name
+    done = integrate(annulus, scan, output, "--error-model", "poisson", inputs=scan.files[:1])
+    assert output.read_text().startswith("# annulus "), done
+    assert numpy.loadtxt(output).shape[1] == 3
+    refused = annulus("integrate", "-p", scan.poni, "-o", output, "--overwrite", "--format", "nexus", scan.files[0])
+    assert refused.returncode == 2 and "text file" in refused.stderr, refused.stderr
+    several = annulus("integrate", "-p", scan.poni, "-o", tmp_path / f"b{name}", "--error-model", "poisson", scan.folder)
+    assert several.returncode == 2 and "24" in several.stderr and not (tmp_path / f"b{name}").exists(), several.stderr
+
+
+def test_an_output_whose_name_says_nothing_or_something_else_is_refused(annulus, scan, tmp_path):
+    for name, options, words in (("a.txt", [], "--format"), ("a.h5", ["--format", "xy"], "NeXus"),
+                                 ("a.xye", [], "--error-model")):
+        done = annulus("integrate", "-p", scan.poni, "-o", tmp_path / name, *options, scan.files[0])
+        assert done.returncode == 2 and words in done.stderr and not (tmp_path / name).exists(), done.stderr
+    for name in ("a.h5", "a.hdf", "a.hdf5", "a"):
+        integrate(annulus, scan, tmp_path / name, inputs=scan.files[:1])
+        assert h5py.is_hdf5(tmp_path / name)
+
+
 def test_appending_halves_gives_the_whole(annulus, scan, reference, tmp_path):
     output = tmp_path / "out.nxs"
     integrate(annulus, scan, output, inputs=scan.files[:10])

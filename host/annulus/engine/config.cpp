@@ -2,10 +2,15 @@
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/enum_names.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
+#include <filesystem>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -119,6 +124,49 @@ std::vector<std::pair<std::string, std::string>> as_text(const IntegrateConfig& 
   return options;
 }
 
+namespace {
+
+constexpr std::array<std::string_view, 5> kNexusNames = {".nxs", ".nx", ".h5", ".hdf5", ".hdf"};
+constexpr std::array<std::string_view, 3> kTextNames = {".xy", ".xye", ".dat"};
+
+std::string extension_of(const std::string& output) {
+  std::string extension = std::filesystem::path(output).extension().string();
+  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  return extension;
+}
+
+template <std::size_t N>
+bool is_among(const std::string& name, const std::array<std::string_view, N>& names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+bool is_text_name(const std::string& output) { return is_among(extension_of(output), kTextNames); }
+
+OutputFormat output_format(const IntegrateConfig& config) {
+  const std::string extension = extension_of(config.output);
+  const bool text = is_among(extension, kTextNames), nexus = is_among(extension, kNexusNames);
+  const std::string known =
+      fmt::format("{} are text, {} are NeXus", fmt::join(kTextNames, " "), fmt::join(kNexusNames, " "));
+  const auto refuse_name = [&](const std::string& what, const std::string& cure) {
+    throw Error(ErrorKind::kUsage, "`output`", fmt::format("{}: {}", config.output, what), cure);
+  };
+  if (config.format == OutputFormat::kNexus && text) {
+    refuse_name(fmt::format("{} is the name of a text file, and `format` is nexus", extension),
+                fmt::format("choose another name: {}", known));
+  }
+  if (config.format == OutputFormat::kXy && nexus) {
+    refuse_name(fmt::format("{} is the name of a NeXus file, and `format` is xy", extension),
+                fmt::format("choose another name: {}", known));
+  }
+  if (config.format != OutputFormat::kAuto) return config.format;
+  if (!text && !nexus && !extension.empty())
+    refuse_name(fmt::format("{} does not say which format is meant", extension),
+                fmt::format("{}; or give `format`", known));
+  return text ? OutputFormat::kXy : OutputFormat::kNexus;
+}
+
 OpenOptions open_options(const IntegrateConfig& config) {
   OpenOptions open;
   open.verify_checksum = config.verify_checksum;
@@ -177,7 +225,12 @@ void check(const IntegrateConfig& config) {
     throw Error(ErrorKind::kPlan, "`normalization_factor`",
                 fmt::format("{} cannot divide", config.normalization_factor), "give a positive number");
   }
-  if (config.format == OutputFormat::kXy && config.integration.azimuth_bins) {
+  const bool text = output_format(config) == OutputFormat::kXy;
+  if (text && extension_of(config.output) == ".xye" && !config.recipe.has_variance()) {
+    throw Error(ErrorKind::kUsage, "`output`", ".xye holds errors, and this run makes none",
+                "give `error_model` poisson, or call the output .xy");
+  }
+  if (text && config.integration.azimuth_bins) {
     throw Error(ErrorKind::kUsage, "`format`", "xy holds one column of intensities, no cake",
                 "write NeXus, or leave `npt_azim` out");
   }

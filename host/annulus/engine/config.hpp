@@ -18,7 +18,7 @@
 
 namespace annulus {
 
-enum class OutputFormat { kNexus, kXy };
+enum class OutputFormat { kAuto, kNexus, kXy };  // kAuto: as the name of the output says
 
 struct IntegrateConfig {
   std::vector<std::string> inputs;
@@ -47,7 +47,7 @@ struct IntegrateConfig {
   bool keep_going = false;
 
   std::string output;
-  OutputFormat format = OutputFormat::kNexus;
+  OutputFormat format = OutputFormat::kAuto;
   bool overwrite = false;
   bool append = false;
   std::string save_matrix;
@@ -113,7 +113,8 @@ void for_each_option(Config& config, Visit&& visit) {
 
   visit(OptionInfo{"output", "Output", "File to write (default: named after the first input)"},
         config.output);
-  visit(OptionInfo{"format", "Output", "nexus or xy"}, config.format);
+  visit(OptionInfo{"format", "Output", "nexus or xy; auto: as the extension of `output` says"},
+        config.format);
   visit(OptionInfo{"overwrite", "Output", "Replace the output if it exists"}, config.overwrite);
   visit(OptionInfo{"append", "Output", "Add to the output if it exists"}, config.append);
   visit(OptionInfo{"save_matrix", "Output", "HDF5 file for the plan's matrix, as SciPy's CSR"},
@@ -136,6 +137,13 @@ void apply_json(const std::string& text, const std::string& name, IntegrateConfi
 
 // Keys and values as text, for the output file.
 std::vector<std::pair<std::string, std::string>> as_text(const IntegrateConfig& config);
+
+// kNexus or kXy: what `format` and the name of the output say together. Throws kUsage where they contradict
+// each other, and where an extension is not known and `format` says nothing.
+OutputFormat output_format(const IntegrateConfig& config);
+
+// Whether the name is that of a text file, so of one pattern.
+bool is_text_name(const std::string& output);
 
 OpenOptions open_options(const IntegrateConfig& config);
 

@@ -30,10 +30,12 @@ struct EnumNames<ErrorModel> {
 };
 template <>
 struct EnumNames<OutputFormat> {
-  static constexpr std::array kValues = {OutputFormat::kNexus, OutputFormat::kXy};
+  static constexpr std::array kValues = {OutputFormat::kAuto, OutputFormat::kNexus, OutputFormat::kXy};
 };
 
-inline std::string_view name_of(OutputFormat format) { return format == OutputFormat::kXy ? "xy" : "nexus"; }
+inline std::string_view name_of(OutputFormat format) {
+  return format == OutputFormat::kXy ? "xy" : format == OutputFormat::kNexus ? "nexus" : "auto";
+}
 
 template <typename Enum>
 std::optional<Enum> enum_from_name(std::string_view name) {

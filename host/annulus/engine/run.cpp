@@ -25,7 +25,7 @@ fs::path default_output(const IntegrateConfig& config, const std::string& input,
   if (fs::is_directory(path, ignored)) path = fs::canonical(path, ignored);  // "." has a name, too
   fs::path stem = path.filename();
   while (stem.has_extension()) stem = stem.stem();
-  if (config.format == OutputFormat::kNexus) return stem.string() + ".nxs";
+  if (output_format(config) == OutputFormat::kNexus) return stem.string() + ".nxs";
   return stem.string() + (expected_frames == 1 ? ".xy" : "_xy");
 }
 
@@ -44,12 +44,22 @@ void protect_inputs(const IntegrateConfig& config, const std::vector<std::string
   }
 }
 
+// The name of a text file, for frames that need many.
+void check_room_for_frames(const fs::path& output, std::uint64_t expected_frames) {
+  std::error_code ignored;
+  if (!is_text_name(output.string()) || expected_frames == 1 || fs::is_directory(output, ignored)) return;
+  throw Error(ErrorKind::kUsage, "`output`",
+              fmt::format("{} is one text file, which holds one frame, and this run {}", output.string(),
+                          expected_frames > 0 ? fmt::format("has {}", expected_frames) : "may have many"),
+              "name a folder and give `format` xy, or name a NeXus file, for example .nxs");
+}
+
 std::unique_ptr<Sink> open_sink(const IntegrateConfig& config, const fs::path& path, const Job& job,
                                 const RunDescription& description) {
   const IfExists if_exists = config.overwrite ? IfExists::kOverwrite
                              : config.append  ? IfExists::kAppend
                                               : IfExists::kRefuse;
-  if (config.format == OutputFormat::kNexus) return open_nexus(path, job, description, if_exists);
+  if (output_format(config) == OutputFormat::kNexus) return open_nexus(path, job, description, if_exists);
   return open_xy(path, job, description, if_exists, description.expected_frames == 1);
 }
 
@@ -116,6 +126,8 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
   const std::string name = scan.urls.empty() ? first.name : scan.urls.front();
   report.output =
       config.output.empty() ? default_output(config, name, expected_frames) : fs::path(config.output);
+
+  check_room_for_frames(report.output, expected_frames);
 
   // Before the output is touched: neither a backend that is not there or refuses the plan nor a wrong name
   // may cost a file.

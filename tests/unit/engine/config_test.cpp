@@ -118,5 +118,25 @@ TEST(Config, ContradictionsAreUsageErrors) {
   EXPECT_THROW(open_options(config), Error);
 }
 
+TEST(Config, TheNameOfTheOutputSaysItsFormat) {
+  const auto format = [](const std::string& output, OutputFormat asked) {
+    IntegrateConfig config;
+    config.output = output;
+    config.format = asked;
+    return output_format(config);
+  };
+  for (const char* name : {"", "a", "a.nxs", "a.h5", "a.HDF5", "a.hdf", "x.xy/a", "a.nx"})
+    EXPECT_EQ(format(name, OutputFormat::kAuto), OutputFormat::kNexus) << name;
+  for (const char* name : {"a.xy", "a.dat", "b/a.XYE"})
+    EXPECT_EQ(format(name, OutputFormat::kAuto), OutputFormat::kXy) << name;
+  for (const char* name : {"a.txt", "a.png", "sample_0.5mm"}) {
+    EXPECT_THROW(format(name, OutputFormat::kAuto), Error) << name;
+    EXPECT_EQ(format(name, OutputFormat::kXy), OutputFormat::kXy) << name;
+    EXPECT_EQ(format(name, OutputFormat::kNexus), OutputFormat::kNexus) << name;
+  }
+  EXPECT_THROW(format("a.xy", OutputFormat::kNexus), Error);
+  EXPECT_THROW(format("a.h5", OutputFormat::kXy), Error);
+}
+
 }  // namespace
 }  // namespace annulus
