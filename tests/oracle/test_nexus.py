@@ -137,11 +137,12 @@ def test_an_existing_file_is_refused_appended_or_replaced(integrate, tmp_path):
     refused = integrate(path)
     assert refused.returncode != 0 and "--overwrite" in refused.stderr and "--append" in refused.stderr
     assert frames() == list(range(FRAMES))
-    assert integrate(path, "--append").returncode == 0
-    assert frames() == list(range(2 * FRAMES))
+    again = integrate(path, "--append")
+    assert again.returncode == 0 and f"{FRAMES} frames were in the output already" in again.stdout
+    assert frames() == list(range(FRAMES))
     assert check(path) == []
     assert integrate(path, "--append", "--error-model", "poisson").returncode != 0
-    assert frames() == list(range(2 * FRAMES))
+    assert frames() == list(range(FRAMES))
     assert integrate(path, "--overwrite").returncode == 0
     assert frames() == list(range(FRAMES))
 
@@ -197,14 +198,17 @@ class FlatSums(dict):
             self[name] = numpy.asarray(value) if value.ndim == 1 else value.reshape(*per_frame, -1)
 
 
-def test_cakes_are_appended_to_cakes_only(integrate, tmp_path):
+def test_cakes_are_appended_to_cakes_only(annulus, scan, integrate, tmp_path):
     path = tmp_path / "out.nxs"
     azimuthal = ("--npt-azim", AZIMUTHS)
     assert integrate(path, *azimuthal).returncode == 0
-    assert integrate(path, *azimuthal, "--append").returncode == 0
+    poni, frames = scan
+    copy = shutil.copy(frames[0], tmp_path / "copy.cbf")
+    more = annulus("integrate", "-p", poni, "-n", BINS, "-o", path, *azimuthal, "--append", *frames, copy)
+    assert more.returncode == 0, more.stderr
     with h5py.File(path, "r") as file:
-        assert file["entry/data/I"].shape == (2 * FRAMES, AZIMUTHS, BINS)
-        assert file["entry/frames/status"].shape == (2 * FRAMES,)
+        assert file["entry/data/I"].shape == (FRAMES + 1, AZIMUTHS, BINS)
+        assert file["entry/frames/status"].shape == (FRAMES + 1,)
     assert check(path) == []
     for options, words in (((), "cakes"), (("--npt-azim", AZIMUTHS + 1), "azimuthal bins"),
                            ((*azimuthal, "--chi-discontinuity", 0), "another plan")):

@@ -87,6 +87,8 @@ RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan,
   if (!scan.warnings.empty())
     run.options.emplace_back("warnings", fmt::format("{}", fmt::join(scan.warnings, "\n")));
   run.poni_text = scan.poni_text;
+  std::error_code unknown;
+  run.working_directory = fs::current_path(unknown);
   run.config_json = to_json(config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   run.expected_frames = expected_frames;
   run.scan_shape = first.grid;
@@ -139,13 +141,18 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
     protect_inputs(config, scan.urls, config.save_matrix, "`save_matrix`");
     write_matrix(config.save_matrix, *scan.plan, config.overwrite);
   }
-  const auto sink =
+  const std::shared_ptr<Sink> sink =
       open_sink(config, report.output, job, describe_run(config, scan, first, name, expected_frames));
+  // What comes from elsewhere may be called the same every time: only files are known by their names. The
+  // stream may ask until it ends, which is after this.
+  if (config.append && scan.stream)
+    stream.leave_out([sink](const FrameId& frame) { return sink->holds(frame); });
   ReductionSettings settings;
   settings.keep_going = config.keep_going;
   settings.memory_for_frames = config.memory << 20;
   settings.normalization_factor = config.normalization_factor;
   report.summary = reduce(stream, job, *backend, *sink, settings, stop, hooks.progress);
+  report.already_stored = stream.left_out();
   report.profile = backend->profile();
   const auto closing = Clock::now();
   sink->close();

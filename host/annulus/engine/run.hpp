@@ -34,7 +34,8 @@ struct RunReport {
   std::vector<std::string> masks;                              // likewise
   std::vector<std::string> warnings;                           // likewise
   std::filesystem::path output;
-  bool output_removed = false;  // it would have held no frame, and been in the way of the next try
+  std::uint64_t already_stored = 0;  // frames that `append` found in the output, and left out
+  bool output_removed = false;       // it would have held no frame, and been in the way of the next try
   std::string backend;
   std::vector<StageTime> profile;  // of the backend, if it was asked for
   double plan_seconds = 0;         // opening the first frame, maps and the plan

@@ -107,6 +107,7 @@ Hdf5Handle write_reduction(hid_t entry, const Plan& plan, const RunDescription& 
   write_text(input.get(), "configuration", run.config_json);
   write_text(input.get(), "plan_hash", plan.hash);
   write_text(input.get(), "backend", run.backend);
+  write_text(input.get(), "working_directory", run.working_directory.string());
   return reduction;
 }
 

@@ -37,6 +37,7 @@ inline constexpr const char* kDefinitionField = "/entry/definition";
 inline constexpr const char* kReduction = "/entry/reduction";
 inline constexpr const char* kInput = "/entry/reduction/input";
 inline constexpr const char* kPlanHash = "/entry/reduction/input/plan_hash";
+inline constexpr const char* kWorkingDirectory = "/entry/reduction/input/working_directory";
 inline constexpr const char* kAccumulators = "/entry/reduction/accumulators";
 inline constexpr const char* kData = "/entry/data";
 inline constexpr const char* kNorm = "/entry/data/norm";
@@ -89,7 +90,8 @@ std::size_t stored_words(PixelType type, Quantity quantity);
 
 // What `input` holds beside the options; an option of such a name gets "_option" behind it.
 inline constexpr std::string_view kReservedInputs[] = {
-    "poni", "configuration", "plan_hash", "backend", "unit", "polarization_factor", "azimuth_bins"};
+    "poni", "configuration",       "plan_hash",    "backend",
+    "unit", "polarization_factor", "azimuth_bins", "working_directory"};
 
 enum class Status : std::uint8_t { kGood = 0, kBad = 1, kNotStored = 255 };
 

@@ -165,6 +165,7 @@ NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& 
     index_offset_ = next_index(rows_->index, stored_);
     header_checksum_ = read_whole_number(file_.get(), layout::kHeaderChecksum).value_or(0);
     mark_open();
+    read_stored_frames(run);
   });
 }
 
@@ -265,8 +266,8 @@ void NexusSink::write_frames(Batch& batch) {
   const auto& frames = batch.frames;
   const auto has_factor = [](const ReducedFrame& f) { return f.normalization != 1; };
   monitor_applied_ = monitor_applied_ || std::any_of(frames.begin(), frames.end(), has_factor);
-  write_texts(rows_->source, batch, [](const ReducedFrame& f, std::size_t length) {
-    return keep_tail(to_utf8(f.id.source), length);
+  write_texts(rows_->source, batch, [this](const ReducedFrame& f, std::size_t length) {
+    return keep_tail(to_utf8((name_folder_ / f.id.source).string()), length);
   });
   if (std::any_of(frames.begin(), frames.end(), [](const ReducedFrame& f) { return !f.fault.empty(); })) {
     write_texts(rows_->fault, batch, [](const ReducedFrame& f, std::size_t length) {
@@ -274,6 +275,28 @@ void NexusSink::write_frames(Batch& batch) {
     });
   } else {
     batch.leave_unwritten(rows_->fault);
+  }
+}
+
+// The names in the file are relative to the folder of the run that made it.
+void NexusSink::read_stored_frames(const RunDescription& run) {
+  const std::filesystem::path folder =
+      read_text(file_.get(), layout::kWorkingDirectory).value_or(run.working_directory.string());
+  if (folder != to_utf8(run.working_directory.string())) name_folder_ = run.working_directory;
+  constexpr std::uint64_t kBlock = 4096;
+  const std::size_t length = rows_->source.value_bytes();
+  for (std::uint64_t first = 0; first < stored_; first += kBlock) {
+    const std::uint64_t count = std::min(kBlock, stored_ - first);
+    const auto names = read_raw_rows(file_.get(), layout::kSource, first, count, length);
+    std::vector<std::uint64_t> places(count);
+    if (!names || read_rows(file_.get(), layout::kFrameInSource, {}, first, count, H5T_NATIVE_UINT64,
+                            places.data()) != ReadRows::kGood) {
+      throw_hdf5(ErrorKind::kOutput, file_.get(), "cannot read which frames are stored");
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const char* const name = reinterpret_cast<const char*>(names->data() + i * length);
+      stored_frames_.add(std::string(name, strnlen(name, length)), places[i], folder);
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <annulus/outputs/guarded_file.hpp>
 #include <annulus/outputs/row_dataset.hpp>
 #include <annulus/outputs/sink.hpp>
+#include <annulus/outputs/stored_frames.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,7 @@ class NexusSink : public Sink {
   void append(const std::vector<ReducedFrame>& frames) override;
   void flush() override;
   void close() override;
+  bool holds(const FrameId& frame) const override { return stored_frames_.contains(frame); }
 
  private:
   struct Rows;
@@ -46,6 +48,7 @@ class NexusSink : public Sink {
   void write_sparse(Batch& batch);
   void write_frames(Batch& batch);
   void write_checksums(const Batch& batch);
+  void read_stored_frames(const RunDescription& run);
   void note_monitor();
   void mark_open();
   void seal();
@@ -65,6 +68,8 @@ class NexusSink : public Sink {
   std::uint64_t header_checksum_ = 0;   // as the file states it
   std::vector<std::uint8_t> statuses_;  // of rows [stored_, written_)
   std::vector<std::byte> staging_;
+  StoredFrames stored_frames_;         // when the file was opened
+  std::filesystem::path name_folder_;  // not empty: names of sources that are relative mean this one
   std::optional<Error> failure_;
   bool monitor_applied_ = false;  // a frame of this run had a factor that is not 1
   bool monitor_noted_ = false;    // and the file says so

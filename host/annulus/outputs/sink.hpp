@@ -29,10 +29,11 @@ struct RunDescription {
   std::string backend;
   std::vector<std::pair<std::string, std::string>> options;  // every option of the command, as text
   std::string poni_text;
-  std::string config_json;                // the whole configuration, apply_json() takes it back
-  std::size_t longest_source_name = 0;    // over all inputs known at the start
-  std::uint64_t expected_frames = 0;      // likewise; 0: unknown. Only shapes the file, limits nothing
-  std::vector<std::uint64_t> scan_shape;  // points of a scan of several dimensions; empty: a row of frames
+  std::filesystem::path working_directory;  // what names of sources are relative to
+  std::string config_json;                  // the whole configuration, apply_json() takes it back
+  std::size_t longest_source_name = 0;      // over all inputs known at the start
+  std::uint64_t expected_frames = 0;        // likewise; 0: unknown. Only shapes the file, limits nothing
+  std::vector<std::uint64_t> scan_shape;    // points of a scan of several dimensions; empty: a row of frames
 };
 
 class Sink {
@@ -44,6 +45,12 @@ class Sink {
   // nothing more, and the file is closed and readable.
   virtual void append(const std::vector<ReducedFrame>& frames) = 0;
   virtual void flush() = 0;
+
+  // Whether the output held this frame when it was opened to be continued. Any thread asks.
+  virtual bool holds(const FrameId& frame) const {
+    static_cast<void>(frame);
+    return false;
+  }
 
   // Writes what is left and closes; throws kOutput if that fails. The destructor closes without throwing.
   virtual void close() = 0;

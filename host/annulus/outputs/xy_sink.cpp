@@ -6,6 +6,7 @@
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/sink_checks.hpp>
+#include <annulus/outputs/stored_frames.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -59,6 +61,27 @@ bool is_ours(const fs::path& path) {
   std::string head(kFirstWords.size(), '\0');
   std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
   return head == kFirstWords;
+}
+
+constexpr std::string_view kWorkingDirectory = "working directory: ";
+constexpr std::string_view kSource = "source: ";
+constexpr std::string_view kFrame = "frame: ";
+
+// What the comments at the head of a file say of its frame.
+void add_frame_of(const fs::path& path, StoredFrames& frames) {
+  std::ifstream file(path, std::ios::binary);
+  std::string source, folder, place;
+  for (std::string line; std::getline(file, line) && line.starts_with("# ");) {
+    const auto take = [&](std::string_view name, std::string& value) {
+      if (line.compare(2, name.size(), name) == 0) value = line.substr(2 + name.size());
+    };
+    take(kWorkingDirectory, folder);
+    take(kSource, source);
+    take(kFrame, place);
+  }
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(place.data(), place.data() + place.size(), number);
+  if (!source.empty() && !place.empty() && error == std::errc()) frames.add(source, number, folder);
 }
 
 // "scan.h5::/entry/data" -> "scan", and whether a dataset follows the file. Of the numbered datasets of one
@@ -132,6 +155,7 @@ class XySink : public Sink {
 
   void flush() override {}  // every file is complete when append returns
   void close() override {}
+  bool holds(const FrameId& frame) const override { return stored_frames_.contains(frame); }
 
  private:
   void describe_run(const RunDescription& run) {
@@ -142,6 +166,7 @@ class XySink : public Sink {
     comment(out, "plan: ", job_.plan->hash);
     comment(out, "unit: ", name_of(job_.plan->options.unit));
     for (const auto& [name, value] : run.options) comment(out, "option " + name + ": ", value);
+    comment(out, kWorkingDirectory, run.working_directory.string());
     comment(out, "poni | ", run.poni_text);
     header_ = fmt::to_string(out);
   }
@@ -166,7 +191,7 @@ class XySink : public Sink {
                 "move it away, or choose another `output`");
   }
 
-  void prepare_folder() const {
+  void prepare_folder() {
     if (!fs::exists(path_)) {
       std::error_code error;
       fs::create_directory(path_, error);
@@ -177,9 +202,12 @@ class XySink : public Sink {
       return;
     }
     if (!fs::is_directory(path_)) refuse_text(path_, "is not a folder", "choose another `output`");
-    if (if_exists_ != IfExists::kRefuse) return;
+    if (if_exists_ == IfExists::kOverwrite) return;
     for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-      if (entry.path().extension() == kExtension) {
+      if (entry.path().extension() != kExtension) continue;
+      if (if_exists_ == IfExists::kAppend) {
+        if (is_ours(entry.path())) add_frame_of(entry.path(), stored_frames_);
+      } else {
         refuse_text(path_, fmt::format("holds patterns already ({})", entry.path().filename().string()),
                     "use `overwrite` or `append`, or another `output`");
       }
@@ -210,8 +238,8 @@ class XySink : public Sink {
     constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
     fmt::memory_buffer out;
     out.append(std::string_view(header_));
-    comment(out, "source: ", frame.id.source);
-    comment(out, "frame: ", std::to_string(frame.id.in_source));
+    comment(out, kSource, frame.id.source);
+    comment(out, kFrame, std::to_string(frame.id.in_source));
     if (frame.normalization != 1) comment(out, "normalization factor: ", fmt::to_string(frame.normalization));
     const bool bad = !frame.fault.empty();
     if (bad) comment(out, "bad frame: ", frame.fault);
@@ -238,6 +266,7 @@ class XySink : public Sink {
   bool single_frame_;
   std::string header_;
   std::set<std::string> taken_;
+  StoredFrames stored_frames_;  // that were in the folder before
   std::uint64_t written_ = 0;
 };
 

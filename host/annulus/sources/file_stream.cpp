@@ -101,7 +101,41 @@ std::optional<Mask> FileStream::pixel_mask() {
   return first_->pixel_mask();
 }
 
+// Asked without the lock: finding out where a frame is may take a while.
+std::vector<bool> FileStream::known_frames(const OpenedFile& file, std::uint64_t first,
+                                           std::uint64_t end) const {
+  std::vector<bool> known;
+  if (!is_known_) return known;
+  for (std::uint64_t frame = first; frame < end; ++frame) {
+    FrameId id{0, file.url, frame, false};
+    try {
+      if (file.source) id = file.source->locate(frame).value_or(id);
+    } catch (const std::exception&) {
+      // Reading it says what is wrong.
+    }
+    known.push_back(is_known_(id));
+  }
+  return known;
+}
+
+// How many frames an archive has, if all of them are known: it is not unpacked for nothing. Frames are stored
+// in order, so the first frame of the next file says that there were no more.
+std::uint64_t FileStream::known_archive(std::size_t file) const {
+  const bool packed = urls_[file].ends_with(".gz") || urls_[file].ends_with(".bz2");
+  if (!packed || !is_known_ || file + 1 >= urls_.size() || !is_known_({0, urls_[file + 1]})) return 0;
+  std::uint64_t frames = 0;
+  while (is_known_({0, urls_[file], frames})) ++frames;
+  return frames;
+}
+
+std::uint64_t FileStream::left_out() const {
+  const std::lock_guard lock(ledger_->mutex);
+  return left_out_;
+}
+
 void FileStream::start_reading() {
+  for (auto& [number, file] : opened_)  // by info(), which comes before anybody says what is known
+    file.known = known_frames(file, 0, file.source ? file.frames : 1);
   for (std::size_t i = 0; i < std::max(1u, settings_.threads); ++i)
     readers_.emplace_back([this](const std::stop_token& stop) { work(stop); });
 }
@@ -134,7 +168,9 @@ std::uint64_t FileStream::expected() {
   if (!files_ || count_unknown_) return 0;
   const std::uint64_t files = current_file_ + opened_.size();  // opened so far
   if (files == 0) return *files_;
-  return frames_opened_ + (*files_ - files) * std::max<std::uint64_t>(1, frames_opened_ / files);
+  const std::uint64_t frames =
+      frames_opened_ + (*files_ - files) * std::max<std::uint64_t>(1, frames_opened_ / files);
+  return frames - std::min(frames, left_out_);
 }
 
 double FileStream::busy_seconds() const {
@@ -182,7 +218,8 @@ void FileStream::take_opened(std::size_t file, std::optional<OpenedFile> opened)
     opened->ended = !settings_.open.follow;
     if (settings_.open.follow && !source->info().promised) count_unknown_ = true;
   }
-  frames_opened_ += source != nullptr ? source->info().promised.value_or(opened->frames) : 1;
+  frames_opened_ += source != nullptr ? source->info().promised.value_or(opened->frames)
+                                      : std::max<std::uint64_t>(opened->frames, 1);
   last_archive_ = source != nullptr ? source->info().bytes_held : 0;
   file_bytes_ += last_archive_;
   opened_.emplace(file, *std::move(opened));
@@ -253,8 +290,14 @@ void FileStream::advance_file() {
     const auto current = opened_.find(current_file_);
     if (current == opened_.end()) return;
     OpenedFile& file = current->second;
+    while (next_frame_ < file.frames && file.is_known(next_frame_)) {
+      ++next_frame_;
+      ++left_out_;
+    }
     if (next_frame_ < file.frames || !file.ended) return;
-    if (file.fault) {
+    if (file.fault && file.is_known(next_frame_)) {
+      ++left_out_;
+    } else if (file.fault) {
       const FrameId id{numbered_, file.url, next_frame_, next_frame_ > 0};
       ready_.emplace(numbered_++, BadFrame{id, *std::move(file.fault)});
     }
@@ -283,8 +326,13 @@ void FileStream::look(const Task& task) {
   } catch (const std::exception& error) {
     growth = {0, true, Error(ErrorKind::kInput, task.url, error.what())};
   }
-  const std::lock_guard lock(ledger_->mutex);
-  OpenedFile& file = opened_.at(task.file);
+  std::unique_lock lock(ledger_->mutex);
+  OpenedFile& file = opened_.at(task.file);  // stays there as long as this thread is looking
+  lock.unlock();
+  const std::vector<bool> known =
+      known_frames(file, file.known.size(), std::max(file.frames, growth.frames) + (growth.fault ? 1 : 0));
+  lock.lock();
+  file.known.insert(file.known.end(), known.begin(), known.end());
   file.looking = false;
   file.frames = std::max(file.frames, growth.frames);
   file.ended = growth.ended;
@@ -305,7 +353,9 @@ std::optional<FileStream::OpenedFile> FileStream::open(std::size_t file, const s
       opened.fault = std::move(arrival->fault);
     } else {
       opened.url = urls_[file];
-      opened.source = open_when_there(opened.url, settings_.open, stop);
+      opened.frames = check ? known_archive(file) : 0;
+      opened.known.assign(opened.frames, true);
+      if (opened.frames == 0) opened.source = open_when_there(opened.url, settings_.open, stop);
     }
     if (opened.source && check && settings_.check_file) settings_.check_file(*opened.source, opened.url);
   } catch (const Error& error) {
@@ -314,6 +364,8 @@ std::optional<FileStream::OpenedFile> FileStream::open(std::size_t file, const s
     opened.fault = Error(ErrorKind::kInput, opened.url, error.what());
   }
   if (opened.fault) opened.source.reset();
+  if (check && opened.known.empty())
+    opened.known = known_frames(opened, 0, opened.source ? opened.source->info().frames : 1);
   return opened;
 }
 

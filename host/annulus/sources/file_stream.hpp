@@ -31,6 +31,8 @@ class FileStream final : public FrameStream {
   std::optional<Mask> pixel_mask() override;
   std::uint64_t expected() override;
   void read_ahead(std::size_t frames) override { ahead_ = frames; }
+  void leave_out(std::function<bool(const FrameId&)> is_known) override { is_known_ = std::move(is_known); }
+  std::uint64_t left_out() const override;
   double busy_seconds() const override;
 
  private:
@@ -43,6 +45,9 @@ class FileStream final : public FrameStream {
     std::uint64_t frames = 0;  // that can be read
     bool ended = true;         // otherwise there will be more
     bool looking = false;      // some thread looks whether there are
+
+    std::vector<bool> known = {};  // of each frame, whether it is left out; empty: none is
+    bool is_known(std::uint64_t frame) const { return frame < known.size() && known[frame]; }
   };
   // What one reading thread does next, outside the lock.
   struct Task {
@@ -63,6 +68,8 @@ class FileStream final : public FrameStream {
   struct Ledger;
 
   void start_reading();
+  std::vector<bool> known_frames(const OpenedFile& file, std::uint64_t first, std::uint64_t end) const;
+  std::uint64_t known_archive(std::size_t file) const;
   void work(const std::stop_token& stop);
   void take_opened(std::size_t file, std::optional<OpenedFile> opened);
   void look(const Task& task);
@@ -83,6 +90,7 @@ class FileStream final : public FrameStream {
   std::optional<ScanInfo> info_;
   std::shared_ptr<const FrameSource> first_;  // of which info_ speaks
   bool paused_ = false;                       // the last call of next() said so
+  std::function<bool(const FrameId&)> is_known_;
 
   // From here on with the lock held.
   const std::shared_ptr<Ledger> ledger_;
@@ -91,6 +99,7 @@ class FileStream final : public FrameStream {
   std::uint64_t numbered_ = 0;                 // frames that have an index
   bool exhausted_ = false;                     // every frame has its index
   bool stopping_ = false;
+  std::uint64_t left_out_ = 0;
   double busy_seconds_ = 0;
 
   // Files are opened by several threads ahead of their turn, but frames are numbered file by file.

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -59,6 +60,13 @@ class FrameStream {
 
   // A hint, before the first next(): so many frames should be ready when they are asked for.
   virtual void read_ahead(std::size_t frames) { static_cast<void>(frames); }
+
+  // A hint, before the first next(): frames for which this holds need not be handed out, nor be read. Indices
+  // count those that are handed out. Any thread of the stream asks.
+  virtual void leave_out(std::function<bool(const FrameId&)> is_known) { static_cast<void>(is_known); }
+
+  // How many frames were left out so far.
+  virtual std::uint64_t left_out() const { return 0; }
 
   // Time spent reading, added up over threads.
   virtual double busy_seconds() const { return 0; }

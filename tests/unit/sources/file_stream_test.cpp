@@ -69,6 +69,34 @@ TEST(FileStream, HandsOutAllFramesOfAllFilesInOrder) {
   }
 }
 
+TEST(FileStream, LeavesOutWhatIsKnownAndCountsTheRest) {
+  const ScratchFolder folder;
+  RawScan scan(folder, 9, 4);
+  std::filesystem::remove(scan.urls[3]);  // a bad frame, known like others
+  const auto is_known = [&](const FrameId& id) {
+    const auto file = static_cast<std::size_t>(std::ranges::find(scan.urls, id.source) - scan.urls.begin());
+    return file < 2 || file == 3 || file == 8 || (file == 5 && id.in_source != 2);
+  };
+  for (const unsigned threads : {1u, 4u}) {
+    for (const bool asked : {false, true}) {
+      scan.settings.threads = threads;
+      FileStream stream(scan.urls, scan.settings);
+      if (asked) stream.info({});
+      stream.leave_out(is_known);
+      std::vector<std::size_t> got;
+      while (const auto item = next_item(stream)) {
+        ASSERT_TRUE(item->frame);
+        EXPECT_EQ(item->id.index, got.size());
+        for (std::size_t value = 0; value < 36; ++value)
+          if (all_pixels_are(*item->frame, value)) got.push_back(value);
+      }
+      EXPECT_THAT(got,
+                  ::testing::ElementsAre(8, 9, 10, 11, 16, 17, 18, 19, 22, 24, 25, 26, 27, 28, 29, 30, 31));
+      EXPECT_EQ(stream.left_out(), 4u + 4 + 1 + 3 + 4);
+    }
+  }
+}
+
 TEST(FileStream, BadFilesKeepTheirPlace) {
   const ScratchFolder folder;
   RawScan scan(folder, 6, 1);

@@ -1,0 +1,288 @@
+"""A run that was ended, repeated with --append: the output is that of a run that nobody disturbed."""
+
+import gzip
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy
+import pytest
+
+SOME_BAD = 7
+# Dates and their checksums, and the options by which the runs of these tests differ.
+APART = {"/entry/start_time", "/entry/end_time", "/entry/reduction/date", "/entry/checksums/header",
+         "/entry/checksums/closing"} | {f"/entry/reduction/input/{name}" for name in (
+             "append", "configuration", "follow", "follow_timeout", "keep_going", "output", "threads")}
+OPTIONS = ["-n", 400, "--error-model", "poisson"]
+
+
+def contents(path):
+    found = {}
+
+    def visit(name, item):
+        name = "/" + name
+        if isinstance(item, h5py.Dataset) and name not in APART:
+            value = item[()]
+            found[name] = (item.shape, str(item.dtype), value.tobytes() if hasattr(value, "tobytes") else value)
+    with h5py.File(path, "r") as file:
+        file.visititems(visit)
+    return found
+
+
+def assert_same(path, expected, but=()):
+    got = contents(path)
+    assert set(got) == set(expected)
+    different = [name for name in expected if got[name] != expected[name] and name not in but]
+    assert different == []
+
+
+def shape_of(scan):
+    """The pixels of a frame of the scan."""
+    import fabio
+    return fabio.open(str(scan.files[0])).data.astype(numpy.int32)
+
+
+def folder_of_files(scan, folder):
+    folder.mkdir()
+    for i in range(60):
+        (folder / f"f_{i:03d}.cbf").symlink_to(scan.files[i % 24])
+    return [folder]
+
+
+def archives(scan, folder):
+    folder.mkdir()
+    for i in range(40):
+        (folder / f"f_{i:03d}.cbf.gz").write_bytes(gzip.compress(scan.files[i % 24].read_bytes(), 1))
+    return [folder]
+
+
+def with_bad_frames(scan, folder):
+    inputs = folder_of_files(scan, folder)
+    for i in (0, 7, 30, 59):
+        (folder / f"f_{i:03d}.cbf").unlink()
+        (folder / f"f_{i:03d}.cbf").write_bytes(b"no image")
+    return inputs
+
+
+def npy_stack(scan, folder):
+    folder.mkdir()
+    image = shape_of(scan)
+    numpy.save(folder / "stack.npy", numpy.stack([image + i for i in range(25)]))
+    numpy.save(folder / "more.npy", numpy.stack([image + 100 + i for i in range(15)]))
+    return [folder / "stack.npy", folder / "more.npy"]
+
+
+def hdf5_stack(scan, folder):
+    folder.mkdir()
+    image = shape_of(scan)
+    with h5py.File(folder / "stack.h5", "w") as file:
+        file.create_dataset("/entry/data/data", data=numpy.stack([image + i for i in range(40)]), chunks=(1, *image.shape))
+    return [folder / "stack.h5"]
+
+
+def eiger_master(scan, folder):
+    folder.mkdir()
+    image = shape_of(scan).astype(numpy.uint32)
+    with h5py.File(folder / "scan_master.h5", "w") as master:
+        for part in range(3):
+            name = f"scan_data_{part + 1:06d}.h5"
+            with h5py.File(folder / name, "w") as data:
+                frames = numpy.stack([image + 20 * part + i for i in range(15)])
+                data.create_dataset("/entry/data/data", data=frames, chunks=(1, *image.shape))
+            master[f"/entry/data/data_{part + 1:06d}"] = h5py.ExternalLink(name, "/entry/data/data")
+    return [folder / "scan_master.h5"]
+
+
+KINDS = [folder_of_files, archives, with_bad_frames, npy_stack, hdf5_stack, eiger_master]
+
+
+def integrate(annulus, scan, output, inputs, *options, **kwargs):
+    return annulus("integrate", "-p", scan.poni, *OPTIONS, "--keep-going", "-o", output, *options, *inputs, **kwargs)
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
+def undisturbed(request, annulus, scan, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("resume")
+    inputs = request.param(scan, folder / "scan")
+    done = integrate(annulus, scan, folder / "out.nxs", inputs)
+    assert done.returncode in (0, SOME_BAD), done.stderr
+    return inputs, contents(folder / "out.nxs"), (folder / "out.nxs").stat().st_size, done.returncode
+
+
+def limit_files(size):
+    def apply():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    return apply
+
+
+def stored(path):
+    with h5py.File(path, "r", swmr=True) as file:
+        return len(file["/entry/frames/status"])
+
+
+@pytest.mark.parametrize("part", [0.35, 0.5, 0.65, 0.8, 0.95])
+def test_after_a_full_disk(annulus, scan, undisturbed, tmp_path, part):
+    """Ends a run at a chosen place, as a kill there would."""
+    inputs, expected, size, code = undisturbed
+    output = tmp_path / "out.nxs"
+    done = integrate(annulus, scan, output, inputs, preexec_fn=limit_files(int(size * part)))
+    assert done.returncode == 5, done.stderr
+    before = stored(output) if output.exists() else 0
+    done = integrate(annulus, scan, output, inputs, "--append", "--json")
+    assert done.returncode in (0, code), done.stderr
+    assert f'"already_stored": {before}' in done.stdout, done.stdout
+    assert_same(output, expected)
+    assert annulus("verify", output).returncode == 0
+
+
+def test_once_more_when_nothing_is_missing(annulus, scan, undisturbed, tmp_path):
+    inputs, expected, _, code = undisturbed
+    output = tmp_path / "out.nxs"
+    for _ in range(3):
+        assert integrate(annulus, scan, output, inputs, "--append").returncode in (0, code)
+        assert_same(output, expected)
+
+
+def test_the_same_files_by_other_names(annulus, scan, undisturbed, tmp_path):
+    """Absolute, relative, through a link, and from another folder: the same frames."""
+    inputs, expected, _, code = undisturbed
+    output = tmp_path / "out.nxs"
+    base = inputs[0].parent
+    (tmp_path / "link").symlink_to(base)
+    (tmp_path / "other").mkdir()
+    named = {"/entry/frames/source", "/entry/checksums/frames", "/entry/reduction/input/working_directory"}
+    relative = [os.path.relpath(path, base) for path in inputs]
+    assert integrate(annulus, scan, output, relative, "--append", cwd=base).returncode in (0, code)
+    for names, folder in ((inputs, base), ([f"./{name}" for name in relative], base), (relative, tmp_path / "link"),
+                          ([os.path.relpath(path, tmp_path) for path in inputs], tmp_path),
+                          ([tmp_path / "link" / name for name in relative], tmp_path / "other")):
+        done = integrate(annulus, scan, output, names, "--append", cwd=folder)
+        assert done.returncode in (0, code), done.stderr
+        assert_same(output, expected, but=named)
+
+
+def kill_when(path, frames, command):
+    """Starts a run, and kills it when so many frames are in its output."""
+    with subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        deadline = time.time() + 60
+        while time.time() < deadline and run.poll() is None:
+            try:
+                if stored(path) >= frames:
+                    break
+            except OSError:
+                pass
+            time.sleep(0.02)
+        run.send_signal(signal.SIGKILL)
+    assert stored(path) >= frames
+
+
+@pytest.mark.parametrize("frames", [1, 9, 30])
+def test_a_folder_that_is_followed_and_killed(annulus, scan, tmp_path, frames):
+    """Frames come, the run is killed, more come: followed again, and at the end without."""
+    inputs = folder_of_files(scan, tmp_path / "all")
+    assert integrate(annulus, scan, tmp_path / "whole.nxs", inputs).returncode == 0
+    folder = tmp_path / "scan"
+    folder.mkdir()
+    files = sorted(inputs[0].iterdir())
+    output = tmp_path / "out.nxs"
+    command = [os.environ["ANNULUS"], "integrate", "-p", scan.poni, *OPTIONS, "--keep-going", "-o", output, "--append",
+               "--follow", "--follow-timeout", 30, folder]
+    for end in (frames, frames + 10):
+        for path in files[:end]:
+            if not (folder / path.name).exists():
+                (folder / path.name).symlink_to(path.resolve())
+        kill_when(output, end, command)
+        assert stored(output) == end
+    for path in files:
+        if not (folder / path.name).exists():
+            (folder / path.name).symlink_to(path.resolve())
+    done = integrate(annulus, scan, output, [folder], "--append")
+    assert done.returncode == 0 and f"{frames + 10} frames were in the output already" in done.stdout, done.stderr
+    assert_same(output, contents(tmp_path / "whole.nxs"), but={"/entry/frames/source", "/entry/checksums/frames"})
+
+
+def test_a_series_that_is_followed_and_killed(annulus, scan, tmp_path):
+    image = shape_of(scan)
+    path = tmp_path / "scan.h5"
+    output = tmp_path / "out.nxs"
+    command = [os.environ["ANNULUS"], "integrate", "-p", scan.poni, *OPTIONS, "-o", output, "--append", "--follow",
+               "--follow-timeout", 30, path]
+    with h5py.File(path, "w", libver="latest") as file:
+        data = file.create_dataset("/entry/data/data", (0, *image.shape), numpy.int32, maxshape=(None, *image.shape),
+                                   chunks=(1, *image.shape))
+        file.swmr_mode = True
+        for end in (5, 11, 20):
+            data.resize(end, axis=0)
+            for i in range(max(0, end - 9), end):
+                data[i] = image + i
+            file.flush()
+            kill_when(output, end, command)
+            assert stored(output) == end
+    assert integrate(annulus, scan, output, [path], "--append").returncode == 0
+    assert integrate(annulus, scan, tmp_path / "whole.nxs", [path]).returncode == 0
+    assert_same(output, contents(tmp_path / "whole.nxs"))
+
+
+def test_kills_at_any_time(annulus, scan, tmp_path):
+    folder = tmp_path / "scan"
+    folder.mkdir()
+    for i in range(1500):
+        (folder / f"f_{i:04d}.cbf").symlink_to(scan.files[i % 24])
+    assert integrate(annulus, scan, tmp_path / "whole.nxs", [folder]).returncode == 0
+    expected = contents(tmp_path / "whole.nxs")
+    output = tmp_path / "out.nxs"
+    command = [os.environ["ANNULUS"], "integrate", "-p", scan.poni, *OPTIONS, "--keep-going", "--threads", 1, "-o", output,
+               "--append", folder]
+    resumed = 0
+    for delay in (0.05, 0.3, 0.6, 0.7, 0.9, 1.2):
+        with subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as run:
+            time.sleep(delay)
+            run.send_signal(signal.SIGKILL)
+        if output.exists() and 0 < stored(output) < 1500:
+            resumed += 1
+    done = integrate(annulus, scan, output, [folder], "--append")
+    assert done.returncode == 0, done.stderr
+    assert_same(output, expected)
+    assert annulus("verify", output).returncode == 0
+    print(resumed, "kills left a part")
+
+
+def test_text_files(annulus, scan, tmp_path):
+    inputs = [tmp_path / "scan"]
+    folder_of_files(scan, inputs[0])
+    options = ["-p", scan.poni, *OPTIONS, "--format", "xy"]
+    assert annulus("integrate", *options, "-o", tmp_path / "whole", *inputs).returncode == 0
+    files = sorted(inputs[0].iterdir())
+    assert annulus("integrate", *options, "-o", tmp_path / "out", *files[:20]).returncode == 0
+    for _ in range(2):
+        assert annulus("integrate", *options, "-o", tmp_path / "out", "--append", *inputs).returncode == 0
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {p.name for p in (tmp_path / "whole").iterdir()}
+    for path in (tmp_path / "whole").iterdir():
+        numpy.testing.assert_array_equal(numpy.loadtxt(path), numpy.loadtxt(tmp_path / "out" / path.name))
+
+
+def test_frames_that_are_left_out_are_not_read(annulus, scan, tmp_path):
+    """Their payloads are gone: headers are enough, and archives are not opened at all."""
+    folder = tmp_path / "scan"
+    folder.mkdir()
+    for i in range(12):
+        shutil.copy(scan.files[i], folder / f"a_{i:02d}.cbf")
+        (folder / f"b_{i:02d}.cbf.gz").write_bytes(gzip.compress(scan.files[i].read_bytes(), 1))
+    output = tmp_path / "out.nxs"
+    assert integrate(annulus, scan, output, [folder]).returncode == 0
+    before = contents(output)
+    for i in range(12):
+        content = (folder / f"a_{i:02d}.cbf").read_bytes()
+        start = content.index(b"\x0c\x1a\x04\xd5") + 4
+        (folder / f"a_{i:02d}.cbf").write_bytes(content[:start] + b"\x80" * (len(content) - start))
+        if i < 11:
+            (folder / f"b_{i:02d}.cbf.gz").write_bytes(b"no archive")
+    done = integrate(annulus, scan, output, [folder], "--append")
+    assert done.returncode == 0 and "24 frames were in the output already" in done.stdout, done.stderr
+    assert_same(output, before)
