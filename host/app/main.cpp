@@ -1,12 +1,16 @@
 #include <annulus/core/error.hpp>
 #include <annulus/version.hpp>
 
+#include <fcntl.h>
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -18,6 +22,26 @@ namespace {
 int report(const std::exception& error) {
   fmt::print(stderr, "annulus: error: {}\n", in_our_words(error.what()));
   return kInternalError;
+}
+
+// What is closed would be given to the next file that is opened, and messages would go into an output. Opened
+// so that writing to it fails.
+void occupy_standard_streams() {
+  for (int stream = 0; stream <= 2; ++stream) {
+    if (::fcntl(stream, F_GETFD) < 0) (void)!::open("/dev/null", O_RDONLY);
+  }
+}
+
+// The code of a run, unless what it printed did not reach its reader.
+int finish(int code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  fmt::print(
+      stderr,
+      "annulus: error: standard output: cannot be written: {} (what was to be printed there is lost; make "
+      "room, or send it elsewhere)\n",
+      errno != 0 ? std::strerror(errno) : "an earlier write failed");
+  return code == kSuccess || code == kSomeFramesBad ? kOutputError : code;
 }
 
 int run(int argc, char** argv) {
@@ -39,11 +63,14 @@ int main(int argc, char** argv) {
   // A reader that closed our output, or a file that may not grow, is an error to report, not a sudden death.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  occupy_standard_streams();
   try {
-    return run(argc, argv);
+    return finish(run(argc, argv));
   } catch (const annulus::Error& error) {
     report(error);
     return exit_code_of(error.kind());
+  } catch (const std::system_error& error) {  // what fmt::print throws
+    return std::ferror(stdout) != 0 ? finish(kSuccess) : report(error);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "annulus: error: out of memory (use fewer bins or threads, or smaller frames)\n");
     return kInternalError;
