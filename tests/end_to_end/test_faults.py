@@ -4,7 +4,10 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
+import subprocess
+import time
 
 import h5py
 import numpy
@@ -371,15 +374,74 @@ def test_verify_finds_what_does_not_belong_together(annulus, scan, tmp_path, cha
     assert word in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("how", ["--overwrite", "--append"])
-def test_a_reader_that_has_the_output_open_is_not_called_a_writer(annulus, scan, tmp_path, how):
+def test_a_reader_that_has_the_output_open_is_not_called_a_writer(annulus, scan, tmp_path):
     output = tmp_path / "out.nxs"
     assert run(annulus, scan, output, inputs=scan.files[:1]).returncode == 0
     with h5py.File(output, "r"):
-        done = run(annulus, scan, output, how, inputs=scan.files[:1])
+        done = run(annulus, scan, output, "--append", inputs=scan.files[:1])
     expect_error(done, OUTPUT, output, "another program has this file open for reading", "close it there")
     assert stored_frames(output) == 1
-    assert run(annulus, scan, output, how, inputs=scan.files[:1]).returncode == 0
+    assert run(annulus, scan, output, "--append", inputs=scan.files[1:2]).returncode == 0
+
+
+def test_a_reader_keeps_the_output_that_is_replaced(annulus, scan, tmp_path):
+    output = tmp_path / "out.nxs"
+    assert run(annulus, scan, output, inputs=scan.files[:3]).returncode == 0
+    with h5py.File(output, "r") as file:
+        assert run(annulus, scan, output, "--overwrite", inputs=scan.files[:1]).returncode == 0
+        assert len(file["entry/data/I"][()]) == 3
+    assert stored_frames(output) == 1
+
+
+@pytest.mark.parametrize("command", [
+    ["--version"], ["--help"], ["integrate", "--help"], ["info", "--detectors"], ["info", "OUTPUT"],
+    ["info", "--json", "OUTPUT"], ["info", "IMAGE"], ["verify", "OUTPUT"], ["verify", "IMAGE"], ["devices"],
+    ["integrate", "--dump-config", "IMAGE"], ["integrate", "--overwrite", "--output", "NEW", "IMAGE"],
+    ["integrate", "--json", "--overwrite", "--output", "NEW", "IMAGE"]])
+@pytest.mark.parametrize("where", ["full", "closed"])
+def test_what_cannot_be_printed_is_an_error(annulus, scan, tmp_path, command, where):
+    output = tmp_path / "out.nxs"
+    assert run(annulus, scan, output, inputs=scan.files[:1]).returncode == 0
+    names = {"OUTPUT": output, "NEW": tmp_path / "new.nxs", "IMAGE": scan.files[0]}
+    words = [str(names.get(word, word)) for word in command]
+    if words[0] == "integrate" and "--help" not in words:
+        words += ["--poni", str(scan.poni)]
+    line = " ".join(f"'{word}'" for word in [os.environ["ANNULUS"], *words])
+    target = "/dev/full" if where == "full" else "&-"
+    done = subprocess.run(["sh", "-c", f"{line} >{target}"], stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == OUTPUT, done.stderr
+    assert "standard output: cannot be written" in done.stderr
+    if "NEW" in command:  # what was to be stored is stored
+        assert stored_frames(names["NEW"]) == 1
+
+
+@pytest.mark.parametrize("harm, words", [
+    ("delete", "was deleted while it was being written"), ("truncate", "was made shorter by another program"),
+    ("move", "was moved away or replaced while it was being written")])
+def test_an_output_that_is_gone_is_an_error(annulus, scan, tmp_path, harm, words):
+    folder = tmp_path / "growing"
+    folder.mkdir()
+    output = tmp_path / "out.nxs"
+    program = subprocess.Popen(
+        [os.environ["ANNULUS"], "integrate", "--follow", "--follow-timeout", "1.5", "--poni", str(scan.poni), "--output",
+         str(output), str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    shutil.copy(scan.files[0], folder)
+    deadline = time.monotonic() + 20
+    while not output.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if harm == "delete":
+        output.unlink()
+    elif harm == "truncate":
+        os.truncate(output, 0)
+    else:
+        output.rename(tmp_path / "moved.nxs")
+    for file in scan.files[1:3]:
+        shutil.copy(file, folder)
+    _, errors = program.communicate(timeout=60)
+    assert program.returncode == OUTPUT, errors
+    assert str(output) in errors and words in errors
+    if harm == "move":
+        assert stored_frames(tmp_path / "moved.nxs") == 3
 
 
 def test_frames_below_zero_cannot_be_drawn(annulus, scan, tmp_path):

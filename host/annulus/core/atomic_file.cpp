@@ -45,6 +45,14 @@ void remove_abandoned(const fs::path& path) {
   }
 }
 
+void sync_folder_of(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
 AtomicFile::AtomicFile(fs::path path, mode_t mode) : path_(std::move(path)) {
   remove_abandoned(path_);
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
@@ -74,11 +82,7 @@ void AtomicFile::commit() {
   if (::close(std::exchange(descriptor_, -1)) != 0) throw cannot_write(path_, errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw cannot_write(path_, errno);
   temporary_.clear();
-  // The name too. A file system that cannot do that has the file, and may lose it with the power.
-  const int folder = ::open(path_.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  ::fsync(folder);
-  ::close(folder);
+  sync_folder_of(path_);
 }
 
 }  // namespace annulus

@@ -18,6 +18,10 @@ std::filesystem::path temporary_name(const std::filesystem::path& path, int atte
 // Removes files with temporary names of `path` whose writers were killed: an hour old or more.
 void remove_abandoned(const std::filesystem::path& path);
 
+// Brings the name of a file to the disk. A file system that cannot do that has the file, and may lose its
+// name with the power.
+void sync_folder_of(const std::filesystem::path& path);
+
 class AtomicFile {
  public:
   // Opens a file of a temporary name, and removes abandoned ones. Throws kOutput, as the others do. What the

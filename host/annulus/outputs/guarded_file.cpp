@@ -1,6 +1,7 @@
 #include <annulus/outputs/guarded_file.hpp>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -12,7 +13,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <new>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -23,26 +27,59 @@ struct Access {
   std::shared_ptr<WriteFault> fault;
 };
 
-// A write that did not reach the file, kept so that HDF5 reads back what it believes it wrote.
-struct LostWrite {
-  haddr_t address;
-  std::vector<std::byte> bytes;
-};
+}  // namespace
 
 struct GuardedFile : H5FD_t {
+  // A write that has not reached the file: HDF5 reads back what it believes it wrote.
+  struct HeldWrite {
+    haddr_t address;
+    std::vector<std::byte> bytes;
+  };
+
+  // Parts of the file, none of which touches another.
+  class Ranges {
+   public:
+    bool overlap(haddr_t first, haddr_t last) const {
+      const auto next = ranges_.lower_bound(last);
+      return next != ranges_.begin() && std::prev(next)->second > first;
+    }
+
+    void add(haddr_t first, haddr_t last) {
+      auto next = ranges_.upper_bound(last);
+      while (next != ranges_.begin() && std::prev(next)->second >= first) {
+        const auto touching = std::prev(next);
+        first = std::min(first, touching->first);
+        last = std::max(last, touching->second);
+        next = ranges_.erase(touching);
+      }
+      ranges_[first] = last;
+    }
+
+   private:
+    std::map<haddr_t, haddr_t> ranges_;  // where each begins and ends
+  };
+
   std::shared_ptr<WriteFault> fault;
   int descriptor = -1;
   haddr_t allocated = 0;  // HDF5's end of allocation
   haddr_t end = 0;        // end of the file
   dev_t device = 0;
   ino_t inode = 0;
-  std::vector<LostWrite> lost;
+  Ranges written;                    // what may be pointed to
+  std::vector<HeldWrite> held;       // until the next commit, or for ever after a failure
+  bool ordered = false;              // readers are there: held writes keep the order of HDF5
+  bool unsynchronised = false;       // something was written since the last fdatasync
+  bool new_unsynchronised = false;   // where nothing had been before
+  std::optional<haddr_t> shrink_to;  // by the next commit, when nothing points to what is behind
 };
+
+namespace {
 
 // 2^62 is far beyond any data, so the lock meets only locks of this driver.
 constexpr off_t kWriterLockAt = off_t{1} << 62;
 constexpr haddr_t kLargestAddress = (haddr_t{1} << 62) - 1;
 constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;
+constexpr hsize_t kPage = 4096;  // what disks and systems write as a whole
 constexpr std::chrono::seconds kReadersPatience{2};
 constexpr std::chrono::milliseconds kReadersPause{1};
 
@@ -81,6 +118,12 @@ bool lock_as_hdf5_does(int descriptor, bool exclusive, WriteFault& fault) {
   return true;
 }
 
+// While a file is being replaced by one of the same name, the old one may still be opened.
+bool has_name(const char* name, const struct stat& status) {
+  struct stat named {};
+  return ::stat(name, &named) == 0 && named.st_dev == status.st_dev && named.st_ino == status.st_ino;
+}
+
 H5FD_t* open_file(const char* name, unsigned flags, hid_t access_list, haddr_t) {
   const auto* access = static_cast<const Access*>(H5Pget_driver_info(access_list));
   if (access == nullptr) return nullptr;
@@ -89,8 +132,7 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t access_list, haddr_t) 
 
   const bool writing = (flags & H5F_ACC_RDWR) != 0;
   int mode = (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC;
-  if ((flags & H5F_ACC_CREAT) != 0) mode |= O_CREAT;
-  if ((flags & H5F_ACC_EXCL) != 0) mode |= O_EXCL;
+  if ((flags & H5F_ACC_CREAT) != 0) mode |= O_CREAT | O_EXCL;
   const int descriptor = ::open(name, mode, 0666);
   if (descriptor < 0) {
     fault.open_error = errno;
@@ -98,16 +140,9 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t access_list, haddr_t) 
   }
   struct stat status {};
   bool usable = fstat(descriptor, &status) == 0;
-  if (usable && writing && !hold_against_writers(descriptor)) {
+  if (usable && writing && (!hold_against_writers(descriptor) || !has_name(name, status))) {
     fault.locked_out = true;
     usable = false;
-  }
-  // Only when nobody else has it open: HDF5 itself asks for its lock after this, when all would be lost.
-  const bool truncating = (flags & H5F_ACC_TRUNC) != 0;
-  if (usable && truncating) usable = lock_as_hdf5_does(descriptor, true, fault);
-  if (usable && truncating) {
-    usable = ftruncate(descriptor, 0) == 0;
-    status.st_size = 0;
   }
   auto* file = usable ? new (std::nothrow) GuardedFile() : nullptr;
   if (file == nullptr) {
@@ -120,6 +155,8 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t access_list, haddr_t) 
   file->end = static_cast<haddr_t>(status.st_size);
   file->device = status.st_dev;
   file->inode = status.st_ino;
+  if (file->end > 0) file->written.add(0, file->end);
+  fault.file = file;
   return file;
 }
 
@@ -127,12 +164,27 @@ void remember(WriteFault& fault, int error_number) {
   if (fault.error_number == 0) fault.error_number = error_number != 0 ? error_number : EIO;
 }
 
-// Network file systems report a full disk or a spent quota as late as here.
-herr_t close_file(H5FD_t* base) {
-  GuardedFile* file = &self(base);
-  if (::close(file->descriptor) != 0 && errno != EINTR) remember(*file->fault, errno);
-  delete file;
-  return 0;
+bool synchronise(GuardedFile& file) {
+  if (!file.unsynchronised) return true;
+  // EINVAL, EROFS: a file system that has nothing to synchronise.
+  if (fdatasync(file.descriptor) != 0 && errno != EINVAL && errno != EROFS) {
+    remember(*file.fault, errno);
+    return false;
+  }
+  file.unsynchronised = file.new_unsynchronised = false;
+  return true;
+}
+
+// What another program cut off comes back as zeros with the next write behind it: so every write looks.
+bool is_whole(GuardedFile& file) {
+  struct stat status {};
+  if (fstat(file.descriptor, &status) != 0) {
+    remember(*file.fault, errno);
+  } else if (static_cast<haddr_t>(status.st_size) < file.end) {
+    file.fault->cut_short = true;
+    remember(*file.fault, EIO);
+  }
+  return !file.fault->failed();
 }
 
 int compare(const H5FD_t* left, const H5FD_t* right) {
@@ -144,9 +196,9 @@ int compare(const H5FD_t* left, const H5FD_t* right) {
 }
 
 herr_t query(const H5FD_t*, unsigned long* flags) {
-  *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
-           H5FD_FEAT_AGGREGATE_SMALLDATA | H5FD_FEAT_POSIX_COMPAT_HANDLE | H5FD_FEAT_SUPPORTS_SWMR_IO |
-           H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+  // No accumulation of metadata: every object is written for itself.
+  *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_AGGREGATE_SMALLDATA |
+           H5FD_FEAT_POSIX_COMPAT_HANDLE | H5FD_FEAT_SUPPORTS_SWMR_IO | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
   return 0;
 }
 
@@ -179,7 +231,7 @@ herr_t read_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t address, size_t size, 
     }
     done += static_cast<std::size_t>(got);
   }
-  for (const LostWrite& write : file.lost) {
+  for (const GuardedFile::HeldWrite& write : file.held) {
     const haddr_t first = std::max(address, write.address);
     const haddr_t last = std::min(address + size, write.address + write.bytes.size());
     if (first < last) {
@@ -191,43 +243,72 @@ herr_t read_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t address, size_t size, 
 
 bool write_through(GuardedFile& file, haddr_t address, const std::byte* bytes, std::size_t size) {
   WriteFault& fault = *file.fault;
+  if (!is_whole(file)) return false;
   if (fault.writes >= fault.fail_at_write) {
-    errno = ENOSPC;
+    remember(fault, ENOSPC);
     return false;
   }
+  file.unsynchronised = true;
   for (std::size_t done = 0; done < size;) {
     const ssize_t put = pwrite(file.descriptor, bytes + done, std::min(size - done, kLargestTransfer),
                                static_cast<off_t>(address + done));
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
+    if (put <= 0) {
+      remember(fault, errno);
+      return false;
+    }
     done += static_cast<std::size_t>(put);
   }
   ++fault.writes;
   return true;
 }
 
-herr_t write_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t address, size_t size, const void* buffer) {
+// Until readers are there, only the last state of an object counts: a superblock that says for a moment that
+// its writer lets no reader in never reaches the file.
+void hold(GuardedFile& file, haddr_t address, const std::byte* bytes, std::size_t size) {
+  if (!file.ordered) {
+    std::erase_if(file.held, [&](const GuardedFile::HeldWrite& write) {
+      return write.address == address && write.bytes.size() == size;
+    });
+  }
+  file.held.push_back({address, {bytes, bytes + size}});
+}
+
+herr_t write_file(H5FD_t* base, H5FD_mem_t type, hid_t, haddr_t address, size_t size, const void* buffer) {
   GuardedFile& file = self(base);
   const auto* bytes = static_cast<const std::byte*>(buffer);
-  if (!file.fault->failed() && !write_through(file, address, bytes, size)) remember(*file.fault, errno);
-  if (file.fault->failed()) {
-    try {
-      file.lost.push_back({address, {bytes, bytes + size}});
-    } catch (const std::bad_alloc&) {
-      return -1;
+  try {
+    const bool replaces = file.written.overlap(address, address + size);
+    const bool waits = replaces && type != H5FD_MEM_DRAW;
+    if (!file.fault->failed() && !replaces) file.new_unsynchronised = true;
+    if (file.fault->failed() || waits || !write_through(file, address, bytes, size)) {
+      hold(file, address, bytes, size);
     }
+    file.written.add(address, address + size);
+  } catch (const std::bad_alloc&) {
+    return -1;
   }
   file.end = std::max(file.end, address + size);
   return 0;
 }
 
+bool set_length(GuardedFile& file, haddr_t length) {
+  if (!is_whole(file)) return false;
+  file.unsynchronised = true;
+  if (ftruncate(file.descriptor, static_cast<off_t>(length)) == 0) return true;
+  remember(*file.fault, errno);
+  return false;
+}
+
 herr_t truncate_file(H5FD_t* base, hid_t, hbool_t) {
   GuardedFile& file = self(base);
-  if (file.allocated == file.end) return 0;
-  if (!file.fault->failed() && ftruncate(file.descriptor, static_cast<off_t>(file.allocated)) != 0) {
-    remember(*file.fault, errno);
+  file.shrink_to.reset();
+  if (file.allocated < file.end) {
+    file.shrink_to = file.allocated;
+  } else if (file.allocated > file.end && !file.fault->failed()) {
+    set_length(file, file.allocated);
+    file.end = file.allocated;
   }
-  file.end = file.allocated;
   return 0;
 }
 
@@ -246,6 +327,16 @@ void* copy_access(const void* access) {
 
 herr_t free_access(void* access) {
   delete static_cast<Access*>(access);
+  return 0;
+}
+
+// Network file systems report a full disk or a spent quota as late as here.
+herr_t close_file(H5FD_t* base) {
+  GuardedFile* file = &self(base);
+  commit(*file->fault);
+  if (::close(file->descriptor) != 0 && errno != EINTR) remember(*file->fault, errno);
+  file->fault->file = nullptr;
+  delete file;
   return 0;
 }
 
@@ -280,19 +371,87 @@ const H5FD_class_t& driver_class() {
 
 }  // namespace
 
-void begin_swmr_writing(hid_t file) {
-  if (H5Fstart_swmr_write(file) < 0) throw_hdf5(ErrorKind::kOutput, file, "cannot be opened to readers");
-  void* descriptor = nullptr;
-  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
-  flock(*static_cast<int*>(descriptor), LOCK_UN);
+std::string WriteFault::reason() const {
+  if (deleted) return "was deleted while it was being written";
+  if (cut_short) return "was made shorter by another program while it was being written";
+  return fmt::format("cannot be written: {}", std::strerror(error_number));
 }
 
-void sync_to_disk(hid_t file, WriteFault& fault) {
-  void* descriptor = nullptr;
-  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
-  // EINVAL, EROFS: a file system that has nothing to synchronise.
-  if (fdatasync(*static_cast<int*>(descriptor)) != 0 && errno != EINVAL && errno != EROFS)
-    remember(fault, errno);
+void begin_swmr_writing(hid_t file, WriteFault& fault) {
+  if (H5Fstart_swmr_write(file) < 0) throw_hdf5(ErrorKind::kOutput, file, "cannot be opened to readers");
+  commit(fault);
+  fault.file->ordered = true;
+  flock(fault.file->descriptor, LOCK_UN);
+}
+
+void commit(WriteFault& fault, LastSync last) {
+  if (fault.file == nullptr || fault.failed()) return;
+  GuardedFile& file = *fault.file;
+  const bool wait_first = last == LastSync::kNow || file.new_unsynchronised;
+  if (!file.held.empty() && wait_first && !synchronise(file)) return;
+  // The superblock first: what others point to then lies before the end that it states.
+  std::stable_partition(file.held.begin(), file.held.end(),
+                        [](const GuardedFile::HeldWrite& write) { return write.address == 0; });
+  std::size_t written = 0;
+  for (const GuardedFile::HeldWrite& write : file.held) {
+    if (!write_through(file, write.address, write.bytes.data(), write.bytes.size())) break;
+    ++written;
+  }
+  file.held.erase(file.held.begin(), file.held.begin() + static_cast<std::ptrdiff_t>(written));
+  if (fault.failed() || last == LastSync::kLater || !synchronise(file)) return;
+  if (file.shrink_to && *file.shrink_to == file.allocated && set_length(file, file.allocated)) {
+    file.end = file.allocated;
+    synchronise(file);
+  }
+  file.shrink_to.reset();
+}
+
+void check_presence(WriteFault& fault) {
+  if (fault.file == nullptr || fault.failed()) return;
+  struct stat status {};
+  if (fstat(fault.file->descriptor, &status) == 0 && status.st_nlink == 0) {
+    fault.deleted = true;
+    remember(fault, ENOENT);
+  }
+  is_whole(*fault.file);
+}
+
+bool is_named(const WriteFault& fault, const std::filesystem::path& path) {
+  struct stat status {};
+  return fault.file != nullptr && fstat(fault.file->descriptor, &status) == 0 &&
+         has_name(path.c_str(), status);
+}
+
+WriterLock::WriterLock(const std::filesystem::path& path, WriteFault& fault) {
+  fault.open_error = 0;
+  fault.locked_out = fault.held_by_readers = false;
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct stat status {};
+  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) {
+    fault.open_error = errno;
+  } else if (!hold_against_writers(descriptor_) || !has_name(path.c_str(), status)) {
+    fault.locked_out = true;
+  } else {
+    lock_as_hdf5_does(descriptor_, false, fault);
+  }
+  if (descriptor_ < 0 || (fault.open_error == 0 && !fault.locked_out)) return;
+  ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+WriterLock::~WriterLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void WriterLock::pass_on_permissions(const std::filesystem::path& to) const {
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0) return;
+  // Without the right to give a file away it stays ours, as any file that is made anew.
+  if (::chown(to.c_str(), status.st_uid, status.st_gid) != 0 &&
+      ::chown(to.c_str(), static_cast<uid_t>(-1), status.st_gid) != 0) {
+    errno = 0;
+  }
+  ::chmod(to.c_str(), status.st_mode & 07777);
 }
 
 Hdf5Handle guarded_access(std::shared_ptr<WriteFault> fault) {
@@ -305,6 +464,13 @@ Hdf5Handle guarded_access(std::shared_ptr<WriteFault> fault) {
     throw Error(ErrorKind::kOutput, "HDF5", "the library refuses the file driver (" + hdf5_reason() + ")",
                 "check that the HDF5 library is of version 1.10");
   }
+  return list;
+}
+
+Hdf5Handle paged_creation() {
+  Hdf5Handle list(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  H5Pset_file_space_strategy(list.get(), H5F_FSPACE_STRATEGY_PAGE, false, 1);
+  H5Pset_file_space_page_size(list.get(), kPage);
   return list;
 }
 

@@ -85,6 +85,9 @@ constexpr const char* sums_of(Quantity quantity) { return kSums[static_cast<std:
 // Sums of several words have a dataset per word: "signal", "signal_word1", and so on.
 std::string sums_of(Quantity quantity, std::size_t word);
 
+// Words that are mostly 0, and written only where they are not.
+constexpr bool is_sparse(Quantity quantity, std::size_t word) { return is_missing(quantity) || word > 0; }
+
 // How many words a quantity of these frames has in a file.
 std::size_t stored_words(PixelType type, Quantity quantity);
 

@@ -51,23 +51,22 @@ bool has_no_bytes(const fs::path& path) {
 }
 
 struct NewFile {
-  const fs::path& path;
+  const fs::path& path;  // where it will be, no link
   const Job& job;
   const RunDescription& run;
   const std::shared_ptr<WriteFault>& fault;
 };
 
-// Fills a file that HDF5 has created at `place`, and lets readers in.
+// Fills a file that HDF5 has created at `place`, and lets readers in. It is then on the disk.
 Hdf5Handle complete(const NewFile& made, const fs::path& place, Hdf5Handle file) {
   std::string reason;
   try {
     write_structure(file.get(), made.path.filename().string(), made.job, made.run);
-    begin_swmr_writing(file.get());
+    begin_swmr_writing(file.get(), *made.fault);
   } catch (const Error& error) {
     reason = error.fault();
   }
-  WriteFault& fault = *made.fault;
-  if (fault.failed()) reason = fmt::format("cannot be written: {}", std::strerror(fault.error_number));
+  if (made.fault->failed()) reason = made.fault->reason();
   if (reason.empty()) return file;
   file.reset();
   // Nothing of value is in it: a file that is not even an empty output would only be in the way.
@@ -76,32 +75,40 @@ Hdf5Handle complete(const NewFile& made, const fs::path& place, Hdf5Handle file)
   refuse(made.path, reason, "make room or choose another `output`");
 }
 
-// Gives a file its name unless there is one of that name; errno, or 0. Not every file system has the first
-// way, and some have no second.
-int rename_without_replacing(const fs::path& from, const fs::path& to) {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return errno;
-  if (::link(from.c_str(), to.c_str()) == 0) return ::unlink(from.c_str()) == 0 ? 0 : errno;
-  if (errno == EEXIST) return errno;
+// Returns errno, or 0. Not every file system can refuse to replace in the first way, and some not in the
+// second.
+int give_name(const fs::path& from, const fs::path& to, bool replacing) {
+  if (!replacing) {
+    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+    if (::link(from.c_str(), to.c_str()) == 0) return ::unlink(from.c_str()) == 0 ? 0 : errno;
+    if (errno == EEXIST) return errno;
+  }
   return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
-// A new file gets its name when readers may open it: no viewer that waits for the name meets half a file, or
-// has it in its hands while the writer still needs it for itself.
-Hdf5Handle create(const NewFile& made) {
+// A new file gets its name when it is complete, on the disk, and readers may open it: no viewer that waits
+// for the name meets half a file, or has it in its hands while the writer still needs it for itself; and
+// whoever is killed here leaves under the name what was there before. `old`: the file that it replaces.
+Hdf5Handle create(const NewFile& made, const WriterLock* old = nullptr) {
   remove_abandoned(made.path);
   const Hdf5Handle access = guarded_access(made.fault);
+  const Hdf5Handle creation = paged_creation();
   Hdf5Handle file;
   fs::path place;
   for (int attempt = 0; !file; ++attempt) {
     place = temporary_name(made.path, attempt);
     made.fault->open_error = 0;
-    file = Hdf5Handle(H5Fcreate(place.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose);
+    file = Hdf5Handle(H5Fcreate(place.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), H5Fclose);
     if (!file && made.fault->open_error != EEXIST) refuse_to_open(made.path, *made.fault);
   }
+  if (old != nullptr) old->pass_on_permissions(place);
   file = complete(made, place, std::move(file));
-  const int error = rename_without_replacing(place, made.path);
-  if (error == 0) return file;
+  const int error = give_name(place, made.path, old != nullptr);
+  if (error == 0) {
+    sync_folder_of(made.path);
+    return file;
+  }
   file.reset();
   std::error_code ignored;
   fs::remove(place, ignored);
@@ -110,12 +117,11 @@ Hdf5Handle create(const NewFile& made) {
          "check the permissions of the folder, or choose another `output`");
 }
 
-// In place, so that links to the file, its owner and its permissions stay.
+// Readers keep the old file for as long as they have it open.
 Hdf5Handle replace(const NewFile& made) {
-  const Hdf5Handle access = guarded_access(made.fault);
-  Hdf5Handle file(H5Fcreate(made.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
-  if (!file) refuse_to_open(made.path, *made.fault);
-  return complete(made, made.path, std::move(file));
+  const WriterLock old(made.path, *made.fault);
+  if (!old) refuse_to_open(made.path, *made.fault);
+  return create(made, &old);
 }
 
 void check_same_axis(hid_t file, const fs::path& path, const Plan& plan, const Axis& axis, const char* cure) {
@@ -182,18 +188,9 @@ void check_same_job(const fs::path& path, const Job& job) {
   }
 }
 
-// Frames whose status has been written. A status that was never stored reads as the fill value.
-std::uint64_t stored_frames(const RowDataset& status) {
-  if (H5Dget_storage_size(status.id()) < status.rows()) return 0;
-  std::vector<std::uint8_t> values(status.rows());
-  if (H5Dread(status.id(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
-    throw_hdf5(ErrorKind::kOutput, status.id(), "cannot read which frames are stored");
-  }
-  const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
-  return static_cast<std::uint64_t>(std::find(values.begin(), values.end(), not_stored) - values.begin());
-}
-
-std::uint64_t cut_to_stored_frames(hid_t file) {
+// Calls visit(path, extent) for every dataset of the file that has one row per frame, `status` first.
+template <typename Visit>
+void for_each_row_dataset(hid_t file, Visit visit) {
   const auto length = [file](AxisKind kind) {
     const std::string path = layout::path_in_data(layout::axis_field(kind));
     if (!has_object(file, path)) return std::size_t{0};
@@ -202,33 +199,83 @@ std::uint64_t cut_to_stored_frames(hid_t file) {
     return static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
   };
   const RowExtent bins{length(AxisKind::kRadial), length(AxisKind::kAzimuth)};
-  RowDataset status(file, layout::kStatus, {});
-  const std::uint64_t frames = stored_frames(status);
-  // The status goes first: while the rest is being cut it must not promise rows that are gone.
-  status.resize(frames);
-  for (const char* path : {layout::kFrameIndex, layout::kFrameInSource, layout::kNormalizationFactor,
-                           layout::kFractionBits, layout::kInvalidPixels, layout::kFrameChecksums}) {
-    RowDataset(file, path, {}).resize(frames);
+  for (const char* path :
+       {layout::kStatus, layout::kFrameIndex, layout::kFrameInSource, layout::kNormalizationFactor,
+        layout::kFractionBits, layout::kInvalidPixels, layout::kFrameChecksums}) {
+    visit(path, RowExtent{});
   }
-  for (const char* path : {layout::kSource, layout::kFault})
-    RowDataset(file, path, layout::kTextRow).resize(frames);
-  const auto cut = [&](const char* path) {
-    if (has_object(file, path)) RowDataset(file, path, bins).resize(frames);
+  for (const char* path : {layout::kSource, layout::kFault}) visit(path, layout::kTextRow);
+  const auto visit_if_there = [&](const char* path) {
+    if (has_object(file, path)) visit(path, bins);
   };
-  cut(layout::kIntensity);
-  cut(layout::kErrors);
+  visit_if_there(layout::kIntensity);
+  visit_if_there(layout::kErrors);
   for (const Quantity quantity : all_quantities()) {
-    for (std::size_t word = 0; word < kMostWords; ++word) cut(layout::sums_of(quantity, word).c_str());
+    for (std::size_t word = 0; word < kMostWords; ++word)
+      visit_if_there(layout::sums_of(quantity, word).c_str());
   }
-  return frames;
 }
 
-struct Repaired {
+// The end of the last chunk that the dataset has, which may lie behind the last row.
+std::uint64_t end_of_chunks(hid_t dataset) {
+  const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
+  const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+  std::array<hsize_t, H5S_MAX_RANK> size{};
+  std::array<hsize_t, H5S_MAX_RANK> offset{};
+  hsize_t chunks = 0;
+  if (H5Pget_chunk(creation.get(), H5S_MAX_RANK, size.data()) < 0 ||
+      H5Dget_num_chunks(dataset, space.get(), &chunks) < 0) {
+    throw_hdf5(ErrorKind::kOutput, dataset, "cannot read the index of chunks");
+  }
+  if (chunks == 0) return 0;
+  if (H5Dget_chunk_info(dataset, space.get(), chunks - 1, offset.data(), nullptr, nullptr, nullptr) < 0)
+    throw_hdf5(ErrorKind::kOutput, dataset, "cannot read the index of chunks");
+  return offset[0] + size[0];
+}
+
+// Whether zeros of this dataset are left out by the writer.
+bool is_sparse(const std::string& path) {
+  for (const Quantity quantity : all_quantities()) {
+    for (std::size_t word = 0; word < kMostWords; ++word) {
+      if (layout::is_sparse(quantity, word) && path == layout::sums_of(quantity, word)) return true;
+    }
+  }
+  return false;
+}
+
+// Rows without a mark may hold what a killed writer left, also rows behind the end of a dataset: a power
+// failure may lose its new length and not what was written for it. Where the writer relies on rows to be as
+// if they had never been written, they are made so: it leaves out zeros, and a status says what is stored.
+void blank_tails(hid_t file, std::uint64_t frames) {
+  for_each_row_dataset(file, [&](const char* path, RowExtent extent) {
+    const auto is_path = [path](const char* other) { return std::strcmp(path, other) == 0; };
+    const bool relied_on = is_path(layout::kStatus) || is_path(layout::kFault) || is_sparse(path);
+    if (!relied_on) return;
+    RowDataset dataset(file, path, extent);
+    dataset.resize(std::max(dataset.rows(), end_of_chunks(dataset.id())));
+    const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose);
+    std::vector<std::byte> row(extent.values() * dataset.value_bytes());
+    const auto not_stored = static_cast<std::byte>(layout::Status::kNotStored);
+    const std::vector<std::byte> blank(row.size(), is_path(layout::kStatus) ? not_stored : std::byte{0});
+    for (std::uint64_t i = frames; i < dataset.rows(); ++i) {
+      const ReadRows read = read_rows(file, path, extent, i, 1, type.get(), row.data());
+      if (read != ReadRows::kGood || row != blank) dataset.write(i, 1, blank.data());
+    }
+  });
+}
+
+void flush_and_commit(hid_t file, WriteFault& fault) {
+  if (H5Fflush(file, H5F_SCOPE_LOCAL) < 0) throw_hdf5(ErrorKind::kOutput, file, "cannot flush");
+  commit(fault);
+}
+
+struct Continued {
   Hdf5Handle file;
   std::uint64_t frames;
 };
 
-Repaired open_repaired(const fs::path& path, const std::shared_ptr<WriteFault>& fault) {
+// Nothing of the file is changed yet.
+Continued open_left_file(const fs::path& path, const std::shared_ptr<WriteFault>& fault) {
   const Hdf5Handle access = guarded_access(fault);
   // The properties by which h5clear opens a file that its writer did not close.
   const hbool_t yes = true;
@@ -236,19 +283,44 @@ Repaired open_repaired(const fs::path& path, const std::shared_ptr<WriteFault>& 
   H5Pset(access.get(), "skip_eof_check", &yes);
   fault->adopt_tail = true;
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
-  fault->adopt_tail = false;
   if (!file) refuse_to_open(path, *fault);
-  const std::uint64_t frames = cut_to_stored_frames(file.get());
+  const std::uint64_t frames = stored_frames(file.get());
   return {std::move(file), frames};
 }
 
 }  // namespace
 
+std::uint64_t stored_frames(hid_t file) {
+  const RowDataset status(file, layout::kStatus, {});
+  // Every stored status takes a byte, so a longer claim is not true.
+  std::vector<std::uint8_t> values(std::min<std::uint64_t>(status.rows(), H5Dget_storage_size(status.id())));
+  if (read_rows(file, layout::kStatus, {}, 0, values.size(), H5T_NATIVE_UINT8, values.data()) !=
+      ReadRows::kGood) {
+    throw_hdf5(ErrorKind::kOutput, file, "cannot read which frames are stored");
+  }
+  const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
+  return static_cast<std::uint64_t>(std::find(values.begin(), values.end(), not_stored) - values.begin());
+}
+
+// Tails are blank before they are cut off: an index of chunks and the length of its dataset may reach the
+// disk one without the other, and then a chunk comes back when the dataset grows again.
+void cut_to(hid_t file, std::uint64_t frames, WriteFault& fault) {
+  blank_tails(file, frames);
+  flush_and_commit(file, fault);
+  for_each_row_dataset(file, [&](const char* path, RowExtent extent) {
+    RowDataset dataset(file, path, extent);
+    if (dataset.rows() > frames) dataset.resize(frames);
+  });
+  flush_and_commit(file, fault);
+}
+
 std::uint64_t repair_nexus(const fs::path& path, const std::shared_ptr<WriteFault>& fault) {
-  Repaired repaired = open_repaired(path, fault);
-  if (!repaired.file.reset()) refuse(path, "cannot be closed: " + hdf5_reason());
-  if (fault->failed()) refuse(path, fmt::format("cannot be written: {}", std::strerror(fault->error_number)));
-  return repaired.frames;
+  Continued left = open_left_file(path, fault);
+  cut_to(left.file.get(), left.frames, *fault);
+  fault->adopt_tail = false;
+  if (!left.file.reset()) refuse(path, "cannot be closed: " + hdf5_reason());
+  if (fault->failed()) refuse(path, fault->reason());
+  return left.frames;
 }
 
 Hdf5Handle open_nexus_file(const fs::path& path, const Job& job, const RunDescription& run,
@@ -256,11 +328,13 @@ Hdf5Handle open_nexus_file(const fs::path& path, const Job& job, const RunDescri
   check_output_folder(path);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  const NewFile made{path, job, run, fault};
-  if (!fs::exists(status)) return create(made);
+  if (!fs::exists(status)) return create({path, job, run, fault});
   if (fs::is_directory(status)) refuse(path, "is a folder", "name a file with `output`");
   if (!fs::is_regular_file(status)) refuse(path, "is not a regular file", "choose another `output`");
   if (if_exists == IfExists::kRefuse) refuse(path, "exists already", kChoose);
+  // A link stays one: what it points to is replaced.
+  const fs::path place = fs::canonical(path, error);
+  const NewFile made{error ? path : place, job, run, fault};
   if (has_no_bytes(path)) return replace(made);
   if (!is_annulus_output(path)) {
     refuse(path, "is not an output of annulus, so it is not touched",
@@ -268,9 +342,11 @@ Hdf5Handle open_nexus_file(const fs::path& path, const Job& job, const RunDescri
   }
   if (if_exists == IfExists::kOverwrite) return replace(made);
   check_same_job(path, job);
-  Hdf5Handle file = open_repaired(path, fault).file;
-  begin_swmr_writing(file.get());
-  return file;
+  Continued left = open_left_file(path, fault);
+  blank_tails(left.file.get(), left.frames);
+  begin_swmr_writing(left.file.get(), *fault);
+  fault->adopt_tail = false;
+  return std::move(left.file);
 }
 
 }  // namespace annulus

@@ -38,21 +38,34 @@ struct NexusSink::Rows {
     }
   }
 
-  void resize_all_but_status(std::uint64_t rows) {
-    for (RowDataset* dataset : {&intensity, &fraction_bits, &invalid_pixels, &index, &source,
-                                &frame_in_source, &normalization, &fault, &checksum}) {
-      dataset->resize(rows);
-    }
-    if (errors) errors->resize(rows);
-    for (Plane& plane : sums) plane.dataset.resize(rows);
+  // Never shorter: those who read along rely on it, and so does whoever comes after a power failure.
+  static void grow(RowDataset& dataset, std::uint64_t rows) {
+    if (dataset.rows() < rows) dataset.resize(rows);
   }
 
-  // One word of one quantity. Those that are mostly 0 are written only where they are not.
+  void grow_all_but_status(std::uint64_t rows) {
+    for (RowDataset* dataset : {&intensity, &fraction_bits, &invalid_pixels, &index, &source,
+                                &frame_in_source, &normalization, &fault, &checksum}) {
+      grow(*dataset, rows);
+    }
+    if (errors) grow(*errors, rows);
+    for (Plane& plane : sums) grow(plane.dataset, rows);
+  }
+
+  bool longer_than(std::uint64_t rows) const {
+    const auto longer = [rows](const RowDataset& dataset) { return dataset.rows() > rows; };
+    return longer(intensity) || longer(fraction_bits) || longer(invalid_pixels) || longer(index) ||
+           longer(source) || longer(frame_in_source) || longer(normalization) || longer(fault) ||
+           longer(checksum) || longer(status) || (errors && longer(*errors)) ||
+           std::any_of(sums.begin(), sums.end(), [&](const Plane& plane) { return longer(plane.dataset); });
+  }
+
+  // One word of one quantity.
   struct Plane {
     Quantity quantity;
     std::size_t word;
     RowDataset dataset;
-    bool is_sparse() const { return is_missing(quantity) || word > 0; }
+    bool is_sparse() const { return layout::is_sparse(quantity, word); }
     std::span<const std::int64_t> of(const ReducedFrame& frame) const {
       return frame.sums.word(quantity, word);
     }
@@ -161,7 +174,7 @@ NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& 
   file_ = open_nexus_file(path_, job_, run, if_exists, fault_);
   step([&] {
     rows_ = std::make_unique<Rows>(file_.get(), job_);
-    stored_ = written_ = rows_->status.rows();
+    stored_ = written_ = stored_frames(file_.get());
     index_offset_ = next_index(rows_->index, stored_);
     header_checksum_ = read_whole_number(file_.get(), layout::kHeaderChecksum).value_or(0);
     mark_open();
@@ -181,7 +194,7 @@ void NexusSink::append(const std::vector<ReducedFrame>& frames) {
   for (const ReducedFrame& frame : frames) check_frame(job_, frame);
   const Hdf5Session scope;
   step([&] {
-    rows_->resize_all_but_status(written_ + frames.size());
+    rows_->grow_all_but_status(written_ + frames.size());
     Batch batch{frames, written_, staging_};
     write_bins(batch);
     write_sparse(batch);
@@ -192,22 +205,41 @@ void NexusSink::append(const std::vector<ReducedFrame>& frames) {
   for (const ReducedFrame& frame : frames) statuses_.push_back(status_of(frame));
 }
 
+// What waits for the disk does not keep HDF5 from others.
 void NexusSink::flush() {
-  const Hdf5Session scope;
-  step([&] { flush_now(); });
+  step([&] { check_presence(*fault_); });
+  if (statuses_.empty()) return;
+  step([&] { flush_rows(); });
+  step([&] { commit(*fault_); });
+  step([&] { flush_status(); });
+  step([&] { commit(*fault_, LastSync::kLater); });
+  stored_ = written_;
+  statuses_.clear();
 }
 
 void NexusSink::close() {
   if (closed_ || failure_) return;
-  const Hdf5Session scope;
+  flush();
+  step([&] { commit(*fault_); });  // the last marks, too, before anything says that the file is complete
+  bool named = true;
   step([&] {
-    rows_->resize_all_but_status(written_);  // an append may have ended early
-    flush_now();
+    const Hdf5Session scope;
+    // What a killed writer left, or an append that ended early.
+    const bool has_tail = rows_->longer_than(written_);
+    rows_.reset();
+    if (has_tail) cut_to(file_.get(), written_, *fault_);
     seal();
-    sync_to_disk(file_.get(), *fault_);
+    check_presence(*fault_);
+    named = is_named(*fault_, path_);
     release();
   });
   closed_ = true;
+  if (named) return;
+  throw Error(ErrorKind::kOutput, path_.string(),
+              fmt::format("was moved away or replaced while it was being written; {} {} in the file that was "
+                          "moved, if it still exists",
+                          frame_count(written_), written_ == 1 ? "is" : "are"),
+              "find that file, or repeat with another `output`");
 }
 
 void NexusSink::write_bins(Batch& batch) {
@@ -314,7 +346,7 @@ void NexusSink::write_checksums(const Batch& batch) {
 void NexusSink::mark_open() {
   if (read_whole_number(file_.get(), layout::kClosingChecksum) == open_mark(header_checksum_)) return;
   overwrite_number(file_.get(), layout::kClosingChecksum, open_mark(header_checksum_));
-  if (H5Fflush(file_.get(), H5F_SCOPE_LOCAL) < 0) throw_hdf5(ErrorKind::kOutput, file_.get(), "cannot flush");
+  flush_file();
 }
 
 void NexusSink::seal() {
@@ -333,27 +365,26 @@ void NexusSink::note_monitor() {
   monitor_noted_ = true;
 }
 
-// The first flush brings the frames to the disk and the size of the file into its superblock; only then may
-// their status appear. The second does the same for the status, which may have needed a chunk of its own.
-void NexusSink::flush_now() {
-  if (statuses_.empty()) return;
-  const auto flush_file = [&] {
-    if (H5Fflush(file_.get(), H5F_SCOPE_LOCAL) < 0)
-      throw_hdf5(ErrorKind::kOutput, file_.get(), "cannot flush");
-    return !fault_->failed();
-  };
+void NexusSink::flush_file() {
+  if (H5Fflush(file_.get(), H5F_SCOPE_LOCAL) < 0) throw_hdf5(ErrorKind::kOutput, file_.get(), "cannot flush");
+}
+
+void NexusSink::flush_rows() {
+  const Hdf5Session scope;
   std::string now = iso_time();
   now.resize(layout::kTimeLength);
   const Hdf5Handle end_time(H5Dopen2(file_.get(), layout::kEndTime, H5P_DEFAULT), H5Dclose);
   const Hdf5Handle type = fixed_text_type(layout::kTimeLength);
   if (end_time) H5Dwrite(end_time.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, now.data());
   if (monitor_applied_ && !monitor_noted_) note_monitor();
-  if (!flush_file()) return;
-  rows_->status.resize(written_);
+  flush_file();
+}
+
+void NexusSink::flush_status() {
+  const Hdf5Session scope;
+  Rows::grow(rows_->status, written_);
   rows_->status.write(stored_, statuses_.size(), statuses_.data());
-  if (!flush_file()) return;
-  stored_ = written_;
-  statuses_.clear();
+  flush_file();
 }
 
 // Runs one step of writing, and gives the file up if anything in it did not reach the disk.
@@ -366,9 +397,7 @@ void NexusSink::step(const std::function<void()>& work) {
   } catch (const Error& error) {
     reason = error.fault();
   }
-  if (fault_->failed()) {
-    give_up(fmt::format("cannot be written: {}", std::strerror(fault_->error_number)));
-  }
+  if (fault_->failed()) give_up(fault_->reason());
   if (!reason.empty()) give_up(reason);
 }
 
@@ -380,10 +409,18 @@ void NexusSink::release() {
 // From here on nothing reaches the disk through the old handle, so it closes without harm; the file is then
 // put in order as after a crash.
 void NexusSink::give_up(const std::string& reason) {
+  const Hdf5Session scope;
   if (!fault_->failed()) fault_->error_number = EIO;
   release();
   std::string kept;
   std::string cure = "make room or choose another disk, then repeat with `append` for the remaining frames";
+  if (fault_->deleted || fault_->cut_short) {
+    failure_.emplace(
+        ErrorKind::kOutput, path_.string(),
+        reason + (fault_->deleted ? "; its frames are lost" : "; what is left is not to be trusted"),
+        "repeat the run, and see that no other program changes its output meanwhile");
+    throw *failure_;
+  }
   try {
     const std::uint64_t frames = repair_nexus(path_, std::make_shared<WriteFault>());
     kept = fmt::format("; {} {} stored and readable", frame_count(frames), frames == 1 ? "is" : "are");

@@ -18,17 +18,23 @@
 namespace annulus {
 
 // Creates the file, or opens an existing one to be continued, as `if_exists` says; readers may open it from
-// then on. A file that a killed or failed writer left behind is put in order: cut back to the frames that are
-// stored.
+// then on. In a file that a killed writer left behind, datasets may be longer than what is stored.
 Hdf5Handle open_nexus_file(const std::filesystem::path& path, const Job& job, const RunDescription& run,
                            IfExists if_exists, const std::shared_ptr<WriteFault>& fault);
+
+// The number of frames that have a status.
+std::uint64_t stored_frames(hid_t file);
+
+// Makes every dataset of rows at most this long.
+void cut_to(hid_t file, std::uint64_t frames, WriteFault& fault);
 
 // Cuts every dataset back to the frames that are stored and clears the mark of an unfinished writer. Returns
 // the number of frames.
 std::uint64_t repair_nexus(const std::filesystem::path& path, const std::shared_ptr<WriteFault>& fault);
 
-// Writes in two steps, so that no reader and no crash can meet half a frame: append() writes all of a frame
-// but its status; flush() brings that to the disk, and only then writes the status of those frames.
+// Writes in two steps, so that no reader, no crash and no power failure can leave half a frame: append()
+// writes all of a frame but its status; flush() waits until that is on the disk, and only then writes the
+// status of those frames.
 class NexusSink : public Sink {
  public:
   NexusSink(std::filesystem::path path, Job job, const RunDescription& run, IfExists if_exists,
@@ -52,7 +58,9 @@ class NexusSink : public Sink {
   void note_monitor();
   void mark_open();
   void seal();
-  void flush_now();
+  void flush_file();
+  void flush_rows();
+  void flush_status();
   void step(const std::function<void()>& work);
   [[noreturn]] void give_up(const std::string& reason);
   void release();

@@ -144,11 +144,10 @@ void PatternFile::count_frames() {
   const Hdf5Handle status(H5Dopen2(file_->get(), layout::kStatus, H5P_DEFAULT), H5Dclose);
   const Hdf5Handle space(H5Dget_space(status.get()), H5Sclose);
   if (!status || H5Sget_simple_extent_ndims(space.get()) != 1) refuse_to_read(path_, kNotOurs);
-  const auto length = static_cast<std::uint64_t>(H5Sget_simple_extent_npoints(space.get()));
-  // Every stored status takes a byte, so a longer claim is not true.
-  if (length > kMostFrames || length > H5Dget_storage_size(status.get())) {
-    refuse_to_read(path_, "is corrupt: the list of frames is incomplete");
-  }
+  const auto claimed = static_cast<std::uint64_t>(H5Sget_simple_extent_npoints(space.get()));
+  if (claimed > kMostFrames) refuse_to_read(path_, "is corrupt: the list of frames is too long");
+  // Every stored status takes a byte, so a longer claim is not true: what a power failure may leave.
+  const std::uint64_t length = std::min<std::uint64_t>(claimed, H5Dget_storage_size(status.get()));
   std::vector<std::uint8_t> block;
   const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
   for (frames_ = 0; frames_ < length; frames_ += block.size()) {

@@ -54,8 +54,15 @@ Outcome run_until_error(const std::filesystem::path& path, const std::shared_ptr
   return outcome;
 }
 
+std::uint64_t writes_of_an_empty_output(const std::filesystem::path& path,
+                                        const std::shared_ptr<Plan>& plan) {
+  const auto fault = std::make_shared<WriteFault>();
+  const NexusSink sink(path, samples::job_of(plan), run_with_small_chunks(), IfExists::kRefuse, fault);
+  return fault->writes;
+}
+
 TEST(NexusFaults, WhicheverWriteFailsFlushedFramesAreReadable) {
-  const Folder folder;
+  const Folder folder(Folder::memory());
   const auto plan = samples::make_plan(kBins);
   bool complete = false;
   for (std::uint64_t write = 0; !complete; ++write) {
@@ -99,7 +106,7 @@ TEST(NexusFaults, AfterAFailureTheScanGoesOnWithAppend) {
   const Folder folder;
   const auto plan = samples::make_plan(kBins);
   const auto fault = std::make_shared<WriteFault>();
-  fault->fail_at_write = 150;
+  fault->fail_at_write = writes_of_an_empty_output(folder / "b.nxs", plan) + 120;
   run_until_error(folder / "a.nxs", plan, fault);
   const std::uint64_t stored = samples::check_frames(folder / "a.nxs", *plan);
   ASSERT_GT(stored, 0u);
@@ -193,7 +200,8 @@ TEST(NexusFaults, ARepairThatIsItselfInterruptedCanBeRepeated) {
   int status = -1;
   in_child(
       [&](auto) {
-        NexusSink sink(left, samples::job_of(plan), run_with_small_chunks(), IfExists::kRefuse);
+        const auto fault = std::make_shared<WriteFault>();
+        NexusSink sink(left, samples::job_of(plan), run_with_small_chunks(), IfExists::kRefuse, fault);
         sink.append(samples::make_frames(*plan, 0, 40));
         sink.flush();
         // More rows reach the disk, but not their status: what a kill in the midst of flush() leaves.
@@ -202,6 +210,7 @@ TEST(NexusFaults, ARepairThatIsItselfInterruptedCanBeRepeated) {
         hid_t file = -1;
         H5Fget_obj_ids(static_cast<hid_t>(H5F_OBJ_ALL), H5F_OBJ_FILE, 1, &file);
         H5Fflush(file, H5F_SCOPE_LOCAL);
+        commit(*fault);
         std::raise(SIGKILL);
       },
       &status);
@@ -273,6 +282,77 @@ TEST(NexusFaults, ASecondWriterIsKeptOut) {
   first.append(samples::make_frames(*plan, 4, 4));
   first.close();
   EXPECT_EQ(samples::check_frames(folder / "a.nxs", *plan), 8u);
+}
+
+TEST(NexusFaults, WhileTheNewFileIsNotCompleteTheOldOneStays) {
+  const Folder folder(Folder::memory());
+  const std::filesystem::path path = folder / "a.nxs";
+  const auto plan = samples::make_plan(kBins);
+  run_until_error(path, plan, std::make_shared<WriteFault>());
+  const std::uint64_t writes = writes_of_an_empty_output(folder / "b.nxs", plan);
+  std::filesystem::remove(folder / "b.nxs");
+  ASSERT_GT(writes, 50u);
+  for (std::uint64_t write = 0; write < writes; write += 7) {
+    const auto fault = std::make_shared<WriteFault>();
+    fault->fail_at_write = write;
+    EXPECT_THROW(NexusSink(path, samples::job_of(plan), run_with_small_chunks(), IfExists::kOverwrite, fault),
+                 Error);
+    ASSERT_EQ(samples::check_frames(path, *plan), kFrames) << "write " << write;
+  }
+  // Nothing is left beside it either.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(NexusFaults, AReplacedFileKeepsItsPermissionsAndLinksToItStayLinks) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const auto open = [&](const std::filesystem::path& path, IfExists how) {
+    NexusSink(path, samples::job_of(plan), run_with_small_chunks(), how).close();
+  };
+  open(folder / "a.nxs", IfExists::kRefuse);
+  std::filesystem::permissions(folder / "a.nxs", std::filesystem::perms(0640));
+  std::filesystem::create_symlink("a.nxs", folder / "link.nxs");
+  open(folder / "link.nxs", IfExists::kOverwrite);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.nxs"));
+  EXPECT_EQ(std::filesystem::status(folder / "a.nxs").permissions(), std::filesystem::perms(0640));
+  std::filesystem::permissions(folder / "a.nxs", std::filesystem::perms(0440));
+  if (access((folder / "a.nxs").c_str(), W_OK) == 0) return;  // whom nothing is forbidden
+  EXPECT_THROW(open(folder / "a.nxs", IfExists::kOverwrite), Error);
+}
+
+// Writes 8 frames, lets `act` change the file, and writes 8 more; what the error says.
+template <typename Act>
+std::string message_after(const std::filesystem::path& path, Act act) {
+  const auto plan = samples::make_plan(kBins);
+  try {
+    NexusSink sink(path, samples::job_of(plan), run_with_small_chunks(), IfExists::kRefuse);
+    sink.append(samples::make_frames(*plan, 0, 8));
+    sink.flush();
+    act();
+    sink.append(samples::make_frames(*plan, 8, 8));
+    sink.close();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kOutput);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(NexusFaults, AnOutputThatIsGoneWhenTheRunEndsIsAnError) {
+  const Folder folder;
+  const std::filesystem::path path = folder / "a.nxs";
+  EXPECT_THAT(message_after(path, [&] { std::filesystem::remove(path); }),
+              HasSubstr("was deleted while it was being written"));
+  EXPECT_THAT(message_after(path, [&] { std::filesystem::resize_file(path, 0); }),
+              HasSubstr("was made shorter by another program"));
+  std::filesystem::remove(path);
+  EXPECT_THAT(message_after(path, [&] { std::filesystem::resize_file(path, 20'000); }),
+              HasSubstr("was made shorter by another program"));
+  std::filesystem::remove(path);
+  EXPECT_THAT(message_after(path, [&] { std::filesystem::rename(path, folder / "b.nxs"); }),
+              HasSubstr("16 frames are in the file that was moved"));
+  EXPECT_EQ(samples::check_frames(folder / "b.nxs", *samples::make_plan(kBins)), 16u);
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(NexusFaults, WhenThereIsNoRoomForTheFileItselfNoneIsLeft) {

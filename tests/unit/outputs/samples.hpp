@@ -21,8 +21,8 @@ namespace annulus::samples {
 
 class Folder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "annulus-outputs-XXXXXX").string();
+  explicit Folder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string name = (parent / "annulus-outputs-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create a temporary folder");
     path_ = name;
   }
@@ -32,6 +32,12 @@ class Folder {
   }
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
   const std::filesystem::path& path() const { return path_; }
+
+  // Where nothing waits for a disk, if there is such a place: for tests that write hundreds of files.
+  static std::filesystem::path memory() {
+    const std::filesystem::path place = "/dev/shm";
+    return access(place.c_str(), W_OK) == 0 ? place : std::filesystem::temp_directory_path();
+  }
 
  private:
   std::filesystem::path path_;
