@@ -16,6 +16,7 @@
 #include "interrupt.hpp"
 #include "json_text.hpp"
 #include "option_binder.hpp"
+#include "print.hpp"
 
 namespace annulus::app {
 namespace {
@@ -42,7 +43,7 @@ int bench(const BenchCommand& command) {
   monitor.stop = catch_interrupts();
   monitor.begin = [&](const std::string& name, std::size_t candidates) {
     if (command.json || command.quiet) return;
-    fmt::print(stderr, "measuring {}: {} candidates, {} rounds\n", name, candidates, command.options.rounds);
+    print_error("measuring {}: {} candidates, {} rounds\n", name, candidates, command.options.rounds);
   };
   const BenchReport report = run_bench(command.options, monitor);
   const std::string json = as_text(to_json(report)) + "\n";
@@ -50,7 +51,7 @@ int bench(const BenchCommand& command) {
     output->write(std::as_bytes(std::span(json)));
     output->commit();
   }
-  fmt::print("{}", command.json ? json : to_text(report));
+  print("{}", command.json ? json : to_text(report));
   return kSuccess;
 }
 

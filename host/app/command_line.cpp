@@ -10,6 +10,7 @@
 
 #include "exit_code.hpp"
 #include "option_names.hpp"
+#include "print.hpp"
 
 namespace annulus::app {
 namespace {
@@ -165,9 +166,10 @@ int CommandLine::run(int argc, char** argv) {
     const bool any = !program.get_subcommands().empty();
     const CLI::App& command = any ? *program.get_subcommands().front() : program;
     const bool unknown = argc > 1 && argv[1][0] != '-' && !any;
-    fmt::print(stderr, "annulus: error: {} ('annulus {}--help' tells more)\n",
-               unknown ? fmt::format("there is no command '{}'", argv[1]) : parse_message(error, command),
-               any ? command.get_name() + " " : "");
+    print_error("annulus: error: {} ('annulus {}--help' tells more)\n",
+                on_one_line(unknown ? fmt::format("there is no command '{}'", argv[1])
+                                    : parse_message(error, command)),
+                any ? command.get_name() + " " : "");
     return kUsageError;
   }
   for (const auto& [command, action] : parser_->commands) {

@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "json_text.hpp"
+#include "print.hpp"
 
 namespace annulus::app {
 
@@ -23,11 +24,11 @@ void add_devices(CommandLine& program) {
                       {"detail", backend.detail},
                       {"devices", backend.devices}});
       if (!*json) {
-        fmt::print("{:<8} {:<4} {}\n", backend.name, backend.available ? "yes" : "no", backend.detail);
-        for (const std::string& device : backend.devices) fmt::print("{:<13} {}\n", "", device);
+        print("{:<8} {:<4} {}\n", backend.name, backend.available ? "yes" : "no", backend.detail);
+        for (const std::string& device : backend.devices) print("{:<13} {}\n", "", device);
       }
     }
-    if (*json) fmt::print("{}\n", as_text(list));
+    if (*json) print("{}\n", as_text(list));
     return kSuccess;
   });
 }

@@ -18,6 +18,7 @@
 #include "exit_code.hpp"
 #include "json_text.hpp"
 #include "option_binder.hpp"
+#include "print.hpp"
 
 namespace annulus::app {
 namespace {
@@ -48,11 +49,11 @@ nlohmann::json describe_url(const std::string& url, const OpenOptions& open) {
 void print_text(const nlohmann::json& object, int indent) {
   for (const auto& [key, value] : object.items()) {
     if (value.is_object()) {
-      fmt::print("{:{}}{}:\n", "", indent, key);
+      print("{:{}}{}:\n", "", indent, on_one_line(key));
       print_text(value, indent + 2);
     } else {
       const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-      fmt::print("{:{}}{}: {}\n", "", indent, key, value.is_null() ? "not given" : text);
+      print("{:{}}{}: {}\n", "", indent, on_one_line(key), value.is_null() ? "not given" : text);
     }
   }
 }
@@ -60,14 +61,14 @@ void print_text(const nlohmann::json& object, int indent) {
 int list_detectors(bool json) {
   const nlohmann::json list = describe_detectors();
   if (json) {
-    fmt::print("{}\n", list.dump(2));
+    print("{}\n", list.dump(2));
     return kSuccess;
   }
   for (const nlohmann::json& detector : list) {
-    fmt::print("{:<24} {:>5} x {:<5} pixels of {:g} x {:g} um, {} masked\n",
-               detector["name"].get<std::string>(), detector["shape"][0].get<unsigned>(),
-               detector["shape"][1].get<unsigned>(), detector["pixel1"].get<double>() * 1e6,
-               detector["pixel2"].get<double>() * 1e6, detector["masked_pixels"].get<std::uint64_t>());
+    print("{:<24} {:>5} x {:<5} pixels of {:g} x {:g} um, {} masked\n", detector["name"].get<std::string>(),
+          detector["shape"][0].get<unsigned>(), detector["shape"][1].get<unsigned>(),
+          detector["pixel1"].get<double>() * 1e6, detector["pixel2"].get<double>() * 1e6,
+          detector["masked_pixels"].get<std::uint64_t>());
   }
   return kSuccess;
 }
@@ -79,13 +80,13 @@ int info(const InfoCommand& command) {
   for (const std::string& url : urls) {
     nlohmann::json description = describe_url(url, open_options(command.config));
     if (!command.json) {
-      fmt::print("{}\n", url);
+      print("{}\n", on_one_line(url));
       print_text(description, 2);
     }
     list.push_back(std::move(description));
   }
   // One file gives one object: easier for those who ask about one.
-  if (command.json) fmt::print("{}\n", as_text(list.size() == 1 ? list.front() : list));
+  if (command.json) print("{}\n", as_text(list.size() == 1 ? list.front() : list));
   return kSuccess;
 }
 

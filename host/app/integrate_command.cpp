@@ -14,6 +14,7 @@
 #include "json_text.hpp"
 #include "option_binder.hpp"
 #include "option_names.hpp"
+#include "print.hpp"
 #include "progress.hpp"
 #include "summary.hpp"
 
@@ -42,16 +43,16 @@ void keep_memory_warm(const Plan& plan) {
 int integrate(IntegrateCommand& command) {
   const IntegrateConfig& config = command.config;
   if (command.dump_config) {
-    fmt::print("{}\n", as_text(to_json(config)));
+    print("{}\n", as_text(to_json(config)));
     return kSuccess;
   }
   std::optional<Progress> progress;  // from the first frame on
   RunHooks hooks;
   hooks.note = [&](const std::string& text) {
-    if (!command.quiet) fmt::print(stderr, "annulus: {}\n", in_our_words(text));
+    if (!command.quiet) print_error("annulus: {}\n", on_one_line(in_our_words(text)));
   };
   hooks.warning = [&](const std::string& text) {
-    if (!command.quiet) fmt::print(stderr, "annulus: warning: {}\n", in_our_words(text));
+    if (!command.quiet) print_error("annulus: warning: {}\n", on_one_line(in_our_words(text)));
   };
   hooks.planned = [&](const Plan& plan) {
     keep_memory_warm(plan);
@@ -62,13 +63,13 @@ int integrate(IntegrateCommand& command) {
   progress->finish();
   const ReductionSummary& summary = report.summary;
   if (command.json) {
-    fmt::print("{}\n", as_text(app::to_json(report)));
+    print("{}\n", as_text(app::to_json(report)));
   } else if (!command.quiet && !report.failed && !report.output_removed) {
-    fmt::print("{}", to_text(report));
+    print("{}", to_text(report));
   }
   if (report.failed) {
     if (summary.frames > 0) {
-      fmt::print(stderr, "annulus: {} frames are in {}\n", summary.frames, report.output.string());
+      print_error("annulus: {} frames are in {}\n", summary.frames, on_one_line(report.output.string()));
     }
     throw *summary.first_fault;
   }
@@ -79,8 +80,8 @@ int integrate(IntegrateCommand& command) {
                 fmt::format("interrupted; {} frames are in {}", summary.frames, report.output.string()));
   }
   if (summary.bad > 0) {
-    fmt::print(stderr, "annulus: {} of {} frames are bad, the first is {}\n", summary.bad, summary.frames,
-               in_our_words(summary.first_fault->what()));
+    print_error("annulus: {} of {} frames are bad, the first is {}\n", summary.bad, summary.frames,
+                on_one_line(in_our_words(summary.first_fault->what())));
     return kSomeFramesBad;
   }
   return kSuccess;

@@ -42,12 +42,15 @@ class Interrupts {
     });
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
+    // Under nohup it is ignored, and stays so.
+    if (std::signal(SIGHUP, SIG_IGN) != SIG_IGN) std::signal(SIGHUP, on_signal);
   }
 
   ~Interrupts() {
     if (wake_up < 0) return;
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
+    if (std::signal(SIGHUP, SIG_IGN) != SIG_IGN) std::signal(SIGHUP, SIG_DFL);
     ring();
   }
 

@@ -1,4 +1,5 @@
-// Ctrl-C and SIGTERM end a scan in order: what is reduced is written, then the program leaves.
+// Ctrl-C, SIGTERM and a lost terminal (SIGHUP) end a scan in order: what is reduced is written, then the
+// program leaves.
 #pragma once
 
 #include <stop_token>

@@ -15,12 +15,13 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "option_names.hpp"
+#include "print.hpp"
 
 namespace annulus::app {
 namespace {
 
 int report(const std::exception& error) {
-  fmt::print(stderr, "annulus: error: {}\n", in_our_words(error.what()));
+  print_error("annulus: error: {}\n", on_one_line(in_our_words(error.what())));
   return kInternalError;
 }
 
@@ -72,7 +73,7 @@ int main(int argc, char** argv) {
   } catch (const std::system_error& error) {  // what fmt::print throws
     return std::ferror(stdout) != 0 ? finish(kSuccess) : report(error);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "annulus: error: out of memory (use fewer bins or threads, or smaller frames)\n");
+    print_error("annulus: error: out of memory (use fewer bins or threads, or smaller frames)\n");
     return kInternalError;
   } catch (const std::exception& error) {
     return report(error);

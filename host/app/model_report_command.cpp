@@ -12,6 +12,7 @@
 #include "exit_code.hpp"
 #include "json_text.hpp"
 #include "option_binder.hpp"
+#include "print.hpp"
 #include "progress.hpp"
 
 namespace annulus::app {
@@ -58,9 +59,9 @@ int report_model(const ModelReportCommand& command) {
   const CycleReport report = count_cycles(command, make_scan_plan(command.config));
   const Prediction prediction = predict(report, card, command.clock_mhz.value_or(card.clock_mhz));
   if (command.json) {
-    fmt::print("{}\n", as_text(to_json(report, card, prediction)));
+    print("{}\n", as_text(to_json(report, card, prediction)));
   } else {
-    fmt::print("{}", to_text(report, card, prediction));
+    print("{}", to_text(report, card, prediction));
   }
   return kSuccess;
 }

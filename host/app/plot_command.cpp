@@ -1,6 +1,7 @@
 #include <annulus/core/error.hpp>
 
 #include <fmt/core.h>
+#include <tools/plot/picture_mark.hpp>
 #include <tools/plot/plot.hpp>
 
 #include <map>
@@ -8,6 +9,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "print.hpp"
 
 namespace annulus::app {
 namespace {
@@ -17,8 +19,18 @@ struct PlotCommand {
   std::string picture;
   bool stack = false;
   PlotOptions options;
+  bool overwrite = false;
   bool quiet = false;
 };
+
+// Drawing again is what one does all day; the files of others are not touched unasked.
+void check_replaceable(const std::filesystem::path& picture, bool overwrite) {
+  std::error_code unreadable;
+  const auto state = std::filesystem::status(picture, unreadable);
+  if (!std::filesystem::exists(state) || overwrite || is_marked_picture(picture)) return;
+  throw Error(ErrorKind::kOutput, picture.string(), "exists already, and is no picture that annulus drew",
+              "use `overwrite`, or choose another `output`");
+}
 
 int plot(const PlotCommand& command) {
   if (command.stack && !command.options.frames.empty()) {
@@ -35,6 +47,7 @@ int plot(const PlotCommand& command) {
   if (picture.empty()) {
     picture = std::filesystem::path(command.input).stem().string() + (command.stack ? "_stack.png" : ".png");
   }
+  check_replaceable(picture, command.overwrite);
   if (cake) {
     plot_cake(file, command.options, picture);
   } else if (command.stack) {
@@ -42,7 +55,7 @@ int plot(const PlotCommand& command) {
   } else {
     plot_pattern(file.read(0, file.frames()), command.options, picture);
   }
-  if (!command.quiet) fmt::print("written: {}\n", picture.string());
+  if (!command.quiet) print("written: {}\n", on_one_line(picture.string()));
   return kSuccess;
 }
 
@@ -74,6 +87,7 @@ void add_plot(CommandLine& program) {
   command.add("title", &state->options.title, "Title (default: the file and what is drawn)");
   command.add("width", &state->options.width, "Pixels");
   command.add("height", &state->options.height, "Pixels");
+  command.add("overwrite", &state->overwrite, "Replace the picture if it exists, whoever made it");
   command.add("quiet", &state->quiet, "Print nothing but errors", 'q');
   command.set_action([state] { return plot(*state); });
 }

@@ -20,6 +20,12 @@ std::string duration_text(double seconds) {
   return fmt::format("{}:{:02d} min", whole / 60, whole % 60);
 }
 
+// A terminal that is lost is no reason to lose a run.
+void draw(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 }  // namespace
 
 Progress::Progress(std::string what, bool quiet)
@@ -43,16 +49,15 @@ void Progress::update(std::uint64_t done, std::uint64_t bad, std::uint64_t expec
                                                           expected, faults, rate, duration_text(left));
   if (terminal_) {
     const int filled = static_cast<int>(share * kBarWidth);
-    fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {}\033[K", what_, "", filled, "", kBarWidth - filled, numbers);
+    draw(fmt::format("\r{} [{:#<{}}{:.<{}}] {}\033[K", what_, "", filled, "", kBarWidth - filled, numbers));
     drawn_ = true;
   } else {
-    fmt::print(stderr, "{}: {}\n", what_, numbers);
+    draw(fmt::format("{}: {}\n", what_, numbers));
   }
-  std::fflush(stderr);
 }
 
 void Progress::finish() {
-  if (drawn_) fmt::print(stderr, "\n");
+  if (drawn_) draw("\n");
   drawn_ = false;
 }
 

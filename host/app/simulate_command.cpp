@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "print.hpp"
 #include "progress.hpp"
 
 namespace annulus::app {
@@ -64,10 +65,11 @@ int simulate(SimulateCommand& command) {
   progress.finish();
   if (!command.quiet) {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    fmt::print("{} frames of {} ({}) in {:.1f} s\n", scan.frames(), scan.geometry().detector.name,
-               to_string(scan.shape()), spent.count());
-    fmt::print("frames: {}{}\n", files.frames.front().string(), files.frames.size() > 1 ? " and on" : "");
-    fmt::print("geometry: {}\n", files.poni.string());
+    print("{} frames of {} ({}) in {:.1f} s\n", scan.frames(), scan.geometry().detector.name,
+          to_string(scan.shape()), spent.count());
+    print("frames: {}{}\n", on_one_line(files.frames.front().string()),
+          files.frames.size() > 1 ? " and on" : "");
+    print("geometry: {}\n", on_one_line(files.poni.string()));
   }
   return kSuccess;
 }

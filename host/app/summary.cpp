@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "option_names.hpp"
+#include "print.hpp"
 
 namespace annulus::app {
 namespace {
@@ -52,7 +53,8 @@ std::string integrated(const RunReport& report) {
                                  plan.radial().edges.front(), plan.radial().edges.back());
   if (plan.geometry.wavelength) text += fmt::format(", wavelength {:g} m", *plan.geometry.wavelength);
   text += fmt::format(", distance {:g} m, ", plan.geometry.distance);
-  text += report.masks.empty() ? "no mask" : fmt::format("mask: {}", fmt::join(report.masks, " and "));
+  text += report.masks.empty() ? "no mask"
+                               : on_one_line(fmt::format("mask: {}", fmt::join(report.masks, " and ")));
   return text + fmt::format(", {} of {} pixels\n", pixels_in_use(plan), plan.pixels());
 }
 
@@ -76,10 +78,11 @@ std::string to_text(const RunReport& report) {
   text += integrated(report);
   text += fmt::format("plan: {} bins, {} bits, backend {}, hash {:.12}, {}\n", bins_in_words(*report.plan),
                       report.plan->weight_bits, report.backend, report.plan->hash, origin_of_plan(report));
-  text += fmt::format("frames from {}\n", report.frames_from);
-  for (const auto& [what, said] : report.from_file) text += fmt::format("{} from {}\n", what, said);
+  text += fmt::format("frames from {}\n", on_one_line(report.frames_from));
+  for (const auto& [what, said] : report.from_file)
+    text += fmt::format("{} from {}\n", what, on_one_line(said));
   if (!report.profile.empty()) text += profile_table(report);
-  text += fmt::format("written: {}\n", report.output.string());
+  text += fmt::format("written: {}\n", on_one_line(report.output.string()));
   return text;
 }
 

@@ -16,6 +16,7 @@
 #include "json_text.hpp"
 #include "option_binder.hpp"
 #include "option_names.hpp"
+#include "print.hpp"
 #include "progress.hpp"
 
 namespace annulus::app {
@@ -77,7 +78,7 @@ int verify(const VerifyCommand& command) {
                                               {"faults", result.faults},
                                               {"notes", result.notes}}));
   } else {
-    for (const auto& fault : result.faults) fmt::print(stderr, "bad: {}\n", fault.get<std::string>());
+    for (const auto& fault : result.faults) print_error("bad: {}\n", on_one_line(fault.get<std::string>()));
     const std::string recorded =
         result.recorded_bad > 0 ? fmt::format("; {} recorded as bad when reduced", result.recorded_bad) : "";
     if (!command.quiet) {

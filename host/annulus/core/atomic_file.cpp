@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <random>
 #include <system_error>
 #include <utility>
 
@@ -30,7 +31,9 @@ std::string beginning_of(const fs::path& path) { return path.filename().string()
 }  // namespace
 
 fs::path temporary_name(const fs::path& path, int attempt) {
-  return path.parent_path() / fmt::format("{}{}-{}{}", beginning_of(path), ::getpid(), attempt, kEnding);
+  std::random_device chance;  // of the system: nobody can foresee it
+  return path.parent_path() /
+         fmt::format("{}{:08x}{:08x}-{}{}", beginning_of(path), chance(), chance(), attempt, kEnding);
 }
 
 void remove_abandoned(const fs::path& path) {
@@ -53,13 +56,22 @@ void sync_folder_of(const fs::path& path) {
   ::close(descriptor);
 }
 
+TemporaryFile create_temporary(const fs::path& path, mode_t mode) {
+  TemporaryFile file;
+  for (int attempt = 0; file.descriptor < 0; ++attempt) {
+    file.name = temporary_name(path, attempt);
+    file.descriptor = ::open(file.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (file.descriptor < 0 && errno != EEXIST) return file;
+  }
+  return file;
+}
+
 AtomicFile::AtomicFile(fs::path path, mode_t mode) : path_(std::move(path)) {
   remove_abandoned(path_);
-  for (int attempt = 0; descriptor_ < 0; ++attempt) {
-    temporary_ = temporary_name(path_, attempt);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (descriptor_ < 0 && errno != EEXIST) throw cannot_write(path_, errno);
-  }
+  TemporaryFile file = create_temporary(path_, mode);
+  if (file.descriptor < 0) throw cannot_write(path_, errno);
+  temporary_ = std::move(file.name);
+  descriptor_ = file.descriptor;
 }
 
 AtomicFile::~AtomicFile() {

@@ -11,8 +11,8 @@
 
 namespace annulus {
 
-// A name beside `path` for a file that gets its own name when it is complete. Another thread, or a process
-// with our number on another machine, may have it: then the next attempt's.
+// A name beside `path`, which nobody can foresee, for a file that gets its own name when it is complete. It
+// is to be created exclusively; if it is there all the same, the next attempt's.
 std::filesystem::path temporary_name(const std::filesystem::path& path, int attempt);
 
 // Removes files with temporary names of `path` whose writers were killed: an hour old or more.
@@ -21,6 +21,14 @@ void remove_abandoned(const std::filesystem::path& path);
 // Brings the name of a file to the disk. A file system that cannot do that has the file, and may lose its
 // name with the power.
 void sync_folder_of(const std::filesystem::path& path);
+
+// A new file of such a name, open for writing: never one that was there, nor where a link leads. What is made
+// of it is up to the caller. The descriptor is -1, and errno says why, where it cannot be created.
+struct TemporaryFile {
+  std::filesystem::path name;
+  int descriptor = -1;
+};
+TemporaryFile create_temporary(const std::filesystem::path& path, mode_t mode = 0666);
 
 class AtomicFile {
  public:

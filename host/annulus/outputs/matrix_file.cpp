@@ -1,3 +1,4 @@
+#include <annulus/core/atomic_file.hpp>
 #include <annulus/hdf5/open_file.hpp>
 #include <annulus/outputs/guarded_file.hpp>
 #include <annulus/outputs/hdf5_fields.hpp>
@@ -5,9 +6,7 @@
 #include <annulus/outputs/sink_checks.hpp>
 #include <annulus/plan/csr_view.hpp>
 
-#include <fmt/core.h>
-#include <unistd.h>
-
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 
@@ -66,12 +65,18 @@ void write_matrix(const fs::path& path, const Plan& plan, bool overwrite) {
         overwrite ? "choose another `save_matrix`" : "use `overwrite`, or choose another `save_matrix`");
   }
   // Under another name until it is complete: somebody may be reading the one that is there.
-  const fs::path partial = path.string() + fmt::format(".{}.part", getpid());
+  remove_abandoned(path);
+  fs::path partial;
   const auto fault = std::make_shared<WriteFault>();
   std::string reason;
   try {
     const Hdf5Handle access = guarded_access(fault);
-    Hdf5Handle file(H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+    Hdf5Handle file;
+    for (int attempt = 0; !file && (attempt == 0 || fault->open_error == EEXIST); ++attempt) {
+      partial = temporary_name(path, attempt);
+      fault->open_error = 0;
+      file = Hdf5Handle(H5Fcreate(partial.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose);
+    }
     if (!file) {
       throw Error(ErrorKind::kOutput, path.string(),
                   fault->open_error != 0 ? std::strerror(fault->open_error) : hdf5_reason());

@@ -1,5 +1,6 @@
 // Patterns as text that every plotting program reads.
 
+#include <annulus/core/atomic_file.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/text.hpp>
 #include <annulus/core/url.hpp>
@@ -8,7 +9,6 @@
 #include <annulus/outputs/sink_checks.hpp>
 #include <annulus/outputs/stored_frames.hpp>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -114,9 +114,7 @@ int write_all(int descriptor, std::string_view content) {
 
 // Writes beside `path` and renames, so that nobody sees half of it and a failure leaves what was there.
 void write_whole_file(const std::filesystem::path& path, std::string_view content) {
-  const std::filesystem::path temporary =
-      path.parent_path() / fmt::format(".{}.part{}", path.filename().string(), getpid());
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const auto [temporary, descriptor] = create_temporary(path);
   int fault = descriptor < 0 ? errno : write_all(descriptor, content);
   if (descriptor >= 0 && ::close(descriptor) != 0 && fault == 0) fault = errno;
   if (fault == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) fault = errno;

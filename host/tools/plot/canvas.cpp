@@ -1,3 +1,4 @@
+#include <annulus/core/atomic_file.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/text.hpp>
 #include <annulus/outputs/sink_checks.hpp>
@@ -6,6 +7,7 @@
 #include <fmt/core.h>
 #include <plplot/plplot.h>
 #include <tools/plot/canvas.hpp>
+#include <tools/plot/picture_mark.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,15 +32,18 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-// PLplot asks at the terminal for another name if it cannot open a file, so it must be able to.
-void check_writable(const std::filesystem::path& temporary, const std::filesystem::path& picture) {
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) {
+// PLplot asks at the terminal for another name if it cannot open a file, so it must be able to: the file is
+// there before.
+std::filesystem::path create_picture(const std::filesystem::path& picture) {
+  remove_abandoned(picture);
+  TemporaryFile file = create_temporary(picture);
+  if (file.descriptor < 0) {
     throw Error(ErrorKind::kOutput, picture.string(),
                 std::string("cannot be written: ") + std::strerror(errno),
                 "choose another name for the picture");
   }
-  ::close(descriptor);
+  ::close(file.descriptor);
+  return file.name;
 }
 
 // A PNG or SVG that was cut short by a full disk lacks its end.
@@ -120,9 +125,8 @@ Canvas::Canvas(const std::filesystem::path& picture, std::uint32_t width, std::u
   }
   vector_ = ending == ".svg";
   em_ = std::clamp(std::min(width_ / 68, height_ / 42), 9.0, 60.0);
-  temporary_ = picture.parent_path() / fmt::format(".{}.part{}{}", picture.stem().string(), getpid(), ending);
   check_output_folder(picture_);
-  check_writable(temporary_, picture_);
+  temporary_ = create_picture(picture_);
 
   lock_ = std::unique_lock(one_at_a_time);
   PLINT stream = 0;
@@ -237,7 +241,7 @@ void Canvas::text(double x, double y, const std::string& words, double justifica
 void Canvas::finish() {
   plend1();
   open_ = false;
-  int fault = is_complete(temporary_, vector_) ? 0 : ENOSPC;
+  int fault = is_complete(temporary_, vector_) ? mark_picture(temporary_, vector_) : ENOSPC;
   if (fault == 0 && std::rename(temporary_.c_str(), picture_.c_str()) != 0) fault = errno;
   if (fault != 0) {
     throw Error(ErrorKind::kOutput, picture_.string(),

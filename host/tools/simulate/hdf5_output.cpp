@@ -1,3 +1,4 @@
+#include <annulus/core/atomic_file.hpp>
 #include <annulus/core/error.hpp>
 
 #include <fmt/core.h>
@@ -81,9 +82,8 @@ void Describer::scalar(hid_t parent, const char* name, hid_t type, const void* v
   if (units != nullptr) attribute(set.get(), "units", units);
 }
 
-PartialFile::PartialFile(const fs::path& path) : path_(path), partial_(path) {
-  partial_ += ".part";
-  file_ = checked(H5Fcreate(partial_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, path_);
+PartialFile::PartialFile(const fs::path& path) : path_(path), partial_(temporary_name(path, 0)) {
+  file_ = checked(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, path_);
 }
 
 PartialFile::~PartialFile() {
