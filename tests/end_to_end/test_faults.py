@@ -217,7 +217,7 @@ def test_existing_output_is_kept_unless_told_otherwise(annulus, scan, tmp_path):
     assert stored_frames(output) == 2
     expect_error(run(annulus, scan, output, "--append", "--split", "no"), OUTPUT, output)
     assert stored_frames(output) == 2
-    precious = tmp_path / "precious.txt"
+    precious = tmp_path / "precious.nxs"
     precious.write_text("my thesis")
     expect_error(run(annulus, scan, precious, "--overwrite"), OUTPUT, precious)
     assert precious.read_text() == "my thesis"
@@ -236,7 +236,7 @@ def test_results_never_replace_what_they_are_made_from(annulus, scan, tmp_path):
         for inputs in ([stack], [f"{stack}::/entry/data/data"]):
             for option in ("-o", "--save-matrix"):
                 args = ["-o", result] if option == "-o" else ["-o", tmp_path / "out.nxs", "--save-matrix", result]
-                done = annulus("integrate", "-p", poni, "-n", 10, *args, "--overwrite", *inputs)
+                done = annulus("integrate", "-p", poni, "-n", 10, *args, "--format", "nexus", "--overwrite", *inputs)
                 expect_error(done, OUTPUT, result, option.replace("-o", "--output") if option == "-o" else option)
     other = tmp_path / "other.h5"
     with h5py.File(other, "w") as file:

@@ -221,9 +221,9 @@ def test_what_makes_no_cake_is_refused_in_words(annulus, integrate, cakes, tmp_p
                            (("--npt-azim", 4, "--chi-discontinuity", 90), "90 degrees"),
                            (("--chi-discontinuity", 0), "--npt-azim"), (("--npt-azim", 1 << 20), "more than"),
                            (("--npt-azim", 36, "--backend", "model"), f"{BINS} x 36 = {BINS * 36} bins")):
-        refused = integrate(tmp_path / "none.nxs", *options)
+        refused = integrate(tmp_path / "none", *options)
         assert refused.returncode != 0 and words in refused.stderr, refused.stderr
-        assert not (tmp_path / "none.nxs").exists()
+        assert not (tmp_path / "none").exists()
     stack = annulus("plot", cakes, "--stack", "-o", tmp_path / "none.png")
     assert stack.returncode != 0 and "--frame" in stack.stderr, stack.stderr
 

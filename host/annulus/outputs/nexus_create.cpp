@@ -219,10 +219,8 @@ void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
 
 constexpr std::string_view kChecksumsDescription =
     "XXH3, 64 bits. frames: one per frame, over what every dataset with a row per frame holds for it. "
-    "header: over all "
-    "that is stored once. closing: over the number of frames and the end time, written when the file is "
-    "closed; until "
-    "then a mark. `verify` checks them.";
+    "header: over all that is stored once. closing: over the number of frames and the end time, written "
+    "when the file is closed; until then a mark.";
 
 // Last: the checksum of what is stored once covers the names of all objects.
 void write_checksums(hid_t file, hid_t entry, std::uint64_t expected) {

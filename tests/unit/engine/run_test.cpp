@@ -94,6 +94,7 @@ TEST(Run, AResultNeverReplacesWhatItIsMadeFrom) {
   const ScratchFolder folder;
   const ScanFiles scan(folder, 1, 1);
   IntegrateConfig config = config_of(folder, scan);
+  config.format = OutputFormat::kNexus;
   config.output = scan.urls[0];
   config.overwrite = true;
   EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { run(config); }), HasSubstr("names an input of this run"));
