@@ -2,6 +2,7 @@
 #include <annulus/core/text.hpp>
 #include <annulus/geometry/detector.hpp>
 #include <annulus/geometry/detector_catalogue.hpp>
+#include <annulus/geometry/readouts.hpp>
 
 #include <fmt/core.h>
 
@@ -44,10 +45,10 @@ const std::unordered_map<std::string, const Detector*>& names() {
 // Detectors of pyFAI that this program cannot describe; recognised to say why.
 const char* why_unsupported(const std::string& key) {
   constexpr std::array<std::string_view, 5> kCurved = {"aarhus", "rapid", "rapidii", "cirpad", "xcirpad"};
-  constexpr std::array<std::string_view, 18> kIrregular = {
-      "imxpads10",  "imxpads70",    "imxpads70v",  "imxpads140", "xpadflat",       "d5",
-      "pixirad1",   "pixirad2",     "pixirad4",    "pixirad8",   "xpads540flat",   "jungfrau",
-      "jungfrau8m", "jungfrau500k", "jungfrau16m", "lambda9m",   "jungfrau16mcor", "hexdetector"};
+  constexpr std::array<std::string_view, 17> kIrregular = {
+      "imxpads10",  "imxpads70",    "imxpads70v",  "imxpads140",     "xpadflat",     "d5",
+      "pixirad1",   "pixirad2",     "pixirad4",    "pixirad8",       "xpads540flat", "jungfrau",
+      "jungfrau8m", "jungfrau500k", "jungfrau16m", "jungfrau16mcor", "hexdetector"};
   if (std::find(kCurved.begin(), kCurved.end(), key) != kCurved.end()) return "is not flat";
   if (std::find(kIrregular.begin(), kIrregular.end(), key) != kIrregular.end()) {
     return "has pixels off a regular grid, or of different sizes";
@@ -179,6 +180,17 @@ const Detector& find_detector(std::string_view name) {
               near +
                   "`describe_detectors()` lists all; any other flat detector can be named `Detector` "
                   "with pixel1, pixel2 and max_shape in a PONI file");
+}
+
+bool also_delivers(const Detector& detector, Shape shape) {
+  for (const CatalogueEntry& entry : catalogue_entries()) {
+    if (entry.detector.name != detector.name) continue;
+    return std::ranges::any_of(entry.readouts, [&](const Readout& readout) {
+      return readout.shape == shape && is_near(detector.pixel1, readout.pixel1) &&
+             is_near(detector.pixel2, readout.pixel2);
+    });
+  }
+  return false;
 }
 
 Detector with_pixel_sizes(const Detector& detector, double pixel1, double pixel2) {

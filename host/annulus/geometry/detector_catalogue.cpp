@@ -1,5 +1,6 @@
 // Names, shapes and pixel sizes agree with pyFAI, so that PONI files mean the same in both. Where its
-// releases differ, the entry says which one is followed and why.
+// releases differ, or detectors from it, the entry has the readouts of all; the first that fits is the one of
+// the newest release.
 #include <annulus/geometry/detector_catalogue.hpp>
 
 #include <initializer_list>
@@ -63,7 +64,12 @@ class Catalogue {
   }
 
   void add(CatalogueEntry entry) { entries_.push_back(std::move(entry)); }
-  CatalogueEntry& last() { return entries_.back(); }
+
+  // Another readout of the detector that was added last, with square pixels.
+  void also_reads_out(double pixel, Shape shape) {
+    entries_.back().readouts.push_back({pixel, pixel, shape});
+  }
+
   std::vector<CatalogueEntry> take() { return std::move(entries_); }
 
  private:
@@ -169,6 +175,8 @@ void add_other_modular(Catalogue& catalogue) {
   catalogue.modular("Lambda750k", {"Lambda 750k"}, {516, 1556}, 55e-6, lambda, false);
   catalogue.modular("Lambda2M", {"Lambda 2M"}, {1556, 1556}, 55e-6, lambda, false);
   catalogue.modular("Lambda7M5", {"Lambda 7.5M"}, {2596, 2596}, 55e-6, lambda, false);
+  // Which pixels are missing between its modules differs from one to the next, so none are masked.
+  catalogue.modular("Lambda9M", {"Lambda 9M"}, {3868, 3227}, 55e-6, {}, false);
   catalogue.modular("Lambda10M", {"Lambda 10M"}, {2596, 4676}, 55e-6, lambda, false);
 
   // Images with the double pixels between chips already expanded, hence regular. Jungfrau integrates charge:
@@ -196,10 +204,8 @@ void add_rayonix(Catalogue& catalogue) {
   catalogue.rayonix("Rayonix133", {"Rayonix133", "MAR 133", "MAR133"}, {4096, 4096}, kBinned32, 2, true);
   catalogue.rayonix("RayonixSx165", {"Rayonix SX165", "MAR 165", "MAR165"}, {4096, 4096}, kBinned395, 1,
                     true);
-  for (Readout& readout : catalogue.last().readouts) {
-    // Binned by 3, its images have one line less than the division gives.
-    if (readout.shape == Shape{1365, 1365}) readout.shape = {1364, 1364};
-  }
+  // Binned by 3, its images have one line less than the division gives.
+  catalogue.also_reads_out(118.616e-6, {1364, 1364});
   catalogue.rayonix("RayonixSx200", {"Rayonix SX200"}, {4096, 4096}, kBinned48, 1);
   catalogue.rayonix("RayonixLx170",
                     {"Rayonix LX170", "Rayonix LX170-HS", "Rayonix LX170 HS", "RayonixLX170HS"}, {1920, 3840},
@@ -228,12 +234,17 @@ void add_panels(Catalogue& catalogue) {
   catalogue.add(std::move(mar345));
   catalogue.panel("Mar555", {"MAR 555"}, {3072, 2560}, 139e-6);
 
-  // The Quantum 270 and 4 as in pyFAI before 2025.12, which gives their 270 mm and 189 mm; later it has 51
-  // um.
+  // The pixels of the Quantum 270 and 4 are those of pyFAI before 2025.12, which gives their 270 mm and 189
+  // mm. Later it writes 51 um into PONI files, as if all Quantum were alike: the size that a file states is
+  // taken.
   catalogue.panel("ADSC_Q315", {"Quantum 315"}, {6144, 6144}, 51e-6);
   catalogue.panel("ADSC_Q210", {"Quantum 210"}, {4096, 4096}, 51e-6);
   catalogue.panel("ADSC_Q270", {"Quantum 270"}, {4168, 4168}, 64.8e-6);
+  catalogue.also_reads_out(51e-6, {4168, 4168});
+  catalogue.also_reads_out(102e-6, {2084, 2084});
   catalogue.panel("ADSC_Q4", {"Quantum 4"}, {2304, 2304}, 82e-6);
+  catalogue.also_reads_out(51e-6, {2304, 2304});
+  catalogue.also_reads_out(102e-6, {1152, 1152});
   catalogue.panel("HF_130K", {"HF-130k"}, {256, 512}, 150e-6);
   catalogue.panel("HF_262k", {"HF-262k"}, {512, 512}, 150e-6);
   catalogue.panel("HF_1M", {"HF-1M"}, {1024, 1024}, 150e-6);
@@ -244,8 +255,11 @@ void add_panels(Catalogue& catalogue) {
   catalogue.panel("Perkin", {"Perkin detector", "Perkin Elmer"}, {4096, 4096}, 100e-6, 2);
   catalogue.panel("Pixium", {"Pixium 4700", "Pixium 4700 detector", "Thales Electronics"}, {1910, 2480},
                   154e-6, 2);
-  // The chip is 62 mm wide: 1024 pixels of 60 um, or 512 of 120 um. pyFAI since 2025.12 takes 1024 of 120 um.
-  catalogue.panel("Apex2", {"ApexII", "Bruker"}, {1024, 1024}, 60e-6, 2);
+  // The chip is 62 mm wide: 1024 pixels of 60 um, or 512 of 120 um, as pyFAI had it before 2025.12.
+  catalogue.panel("Apex2", {"ApexII", "Bruker"}, {1024, 1024}, 120e-6);
+  catalogue.also_reads_out(60e-6, {1024, 1024});
+  catalogue.also_reads_out(120e-6, {512, 512});
+  catalogue.also_reads_out(240e-6, {256, 256});
   catalogue.panel("Dexela2923", {"Dexela 2923"}, {3888, 3072}, 75e-6);
   catalogue.panel("Fairchild", {"Fairchild", "Condor", "Fairchild Condor 486:90"}, {4096, 4096}, 15e-6);
   catalogue.panel("Titan", {"Titan 2k x 2k", "OXD Titan", "Agilent Titan"}, {2048, 2048}, 60e-6);

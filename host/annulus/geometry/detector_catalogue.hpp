@@ -16,7 +16,7 @@ struct Readout {
 
 struct CatalogueEntry {
   Detector detector;              // in the readout it has unless a PONI file says otherwise
-  std::vector<Readout> readouts;  // all of them; one for detectors that do not bin
+  std::vector<Readout> readouts;  // all of them; one for detectors that do not bin. A size may be there twice
 };
 
 const std::vector<CatalogueEntry>& catalogue_entries();

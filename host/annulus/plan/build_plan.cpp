@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
+#include <annulus/geometry/readouts.hpp>
 #include <annulus/plan/build_steps.hpp>
 #include <annulus/plan/plan.hpp>
 #include <annulus/plan/splitting.hpp>
@@ -85,7 +86,8 @@ void check_options(const Geometry& geometry, const IntegrationOptions& options,
     refuse(frames.name.c_str(), fmt::format("{} pixels are too many", frames.shape.size()), "");
   }
   const Detector& detector = geometry.detector;
-  if (detector.shape.size() != 0 && !(detector.shape == frames.shape)) {
+  if (detector.shape.size() != 0 && !(detector.shape == frames.shape) &&
+      !also_delivers(detector, frames.shape)) {
     throw Error(ErrorKind::kInput, frames.name,
                 fmt::format("its shape is {}, but the detector {} of the PONI file has {}",
                             to_string(frames.shape), detector.name, to_string(detector.shape)),
@@ -171,6 +173,7 @@ Plan begin_plan(const Geometry& geometry, const IntegrationOptions& options, con
   check_options(geometry, options, frames);
   Plan plan;
   plan.geometry = geometry;
+  if (geometry.detector.shape.size() != 0) plan.geometry.detector.shape = frames.shape;
   plan.options = options;
   plan.pixel_type = frames.type;
   plan.shape = frames.shape;
@@ -187,7 +190,7 @@ Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, con
   const std::optional<AzimuthWindow> window = choose_window(options, first_azimuth);
   const PixelPositions positions =
       locate_pixels(geometry, frames.shape, options, window ? window->cut : first_azimuth, threads);
-  std::vector<std::uint8_t> excluded = static_mask(geometry, frames.shape, maps);
+  std::vector<std::uint8_t> excluded = static_mask(plan.geometry, frames.shape, maps);
   const auto splitter = choose_splitter(plan, positions, window, excluded, threads);
 
   // A pixel that nothing can be divided by, or that has no dark, contributes to nothing.

@@ -19,6 +19,9 @@ namespace {
 // Of the sum over a bin, relative to the magnitude of what is summed.
 constexpr double kMapPrecision = 1e-6;
 
+// Of the shares of a bin, and of their squares, relative to their sum.
+constexpr double kSharePrecision = 1.0 / (1 << kSureWeightBits);
+
 constexpr std::int64_t kLargestSum = std::numeric_limits<std::int64_t>::max();
 
 // The matrix of a range of rows, before the ranges are joined.
@@ -168,8 +171,69 @@ double largest_magnitude(const SparseMatrix& matrix, unsigned threads, Value&& v
 
 template <typename Value>
 int choose_value_bits(const Plan& plan, unsigned threads, Value&& value) {
-  const std::int64_t largest_count = *std::max_element(plan.totals.count.begin(), plan.totals.count.end());
-  return safe_value_bits(largest_magnitude(plan.matrix, threads, value), largest_count);
+  const SparseMatrix& matrix = plan.matrix;
+  const std::int64_t count = *std::max_element(plan.totals.count.begin(), plan.totals.count.end());
+  const double largest = largest_magnitude(matrix, threads, value);
+  const int most = safe_value_bits(largest, 0, 0);
+  // As if the largest value were everywhere: quickly told, and mostly enough.
+  const int quick = safe_value_bits(largest, largest * static_cast<double>(count), count);
+  if (quick == most) return quick;
+  const auto sums = sum_by_bin<double>(
+      matrix, plan.bins(), threads,
+      [&](std::vector<double>& sum, std::size_t pixel, std::uint32_t entry, std::uint32_t end) {
+        const double magnitude = std::abs(value(pixel));
+        for (; entry < end; ++entry) sum[matrix.bin[entry]] += matrix.weight[entry] * magnitude;
+      });
+  return safe_value_bits(largest, *std::max_element(sums.begin(), sums.end()), count);
+}
+
+// What the shares of a bin add up to, and by how much the weights that stand for them are off; the same for
+// squares.
+struct ShareSum {
+  double share = 0, share_off = 0;
+  double square = 0, square_off = 0;
+
+  ShareSum& operator+=(const ShareSum& other) {
+    share += other.share;
+    share_off += other.share_off;
+    square += other.square;
+    square_off += other.square_off;
+    return *this;
+  }
+};
+
+// Few bits are enough for bins of many pixels, most of which are in one bin alone. Whether that is so is seen
+// bin by bin; a bin for which the shares are too coarse is refused.
+void check_share_precision(const Plan& plan, const Splitter& splitter, unsigned threads) {
+  const SparseMatrix& matrix = plan.matrix;
+  const double unit = std::ldexp(1.0, -plan.weight_bits), square_unit = std::ldexp(1.0, -plan.variance_bits);
+  const auto sums = sum_by_bin<ShareSum>(
+      matrix, plan.bins(), threads,
+      [&](std::vector<ShareSum>& sum, std::size_t pixel, std::uint32_t entry, std::uint32_t end) {
+        std::vector<Share> shares;
+        splitter.split(static_cast<std::uint32_t>(pixel / plan.shape.cols),
+                       static_cast<std::uint32_t>(pixel % plan.shape.cols), shares);
+        for (const auto& [bin, share] : shares) {
+          const bool kept = entry < end && matrix.bin[entry] == bin;
+          const std::uint32_t weight = kept ? matrix.weight[entry++] : 0;
+          const double square =
+              kept ? square_unit * squared_weight(weight, plan.weight_bits, plan.variance_bits) : 0.0;
+          sum[bin] +=
+              {share, std::abs(unit * weight - share), share * share, std::abs(square - share * share)};
+        }
+      });
+  const auto coarse = std::ranges::find_if(sums, [](const ShareSum& sum) {
+    return sum.share_off > kSharePrecision * sum.share || sum.square_off > kSharePrecision * sum.square;
+  });
+  if (coarse == sums.end()) return;
+  const auto fullest = std::ranges::max_element(plan.totals.count);
+  throw Error(
+      ErrorKind::kPlan, "`max_count`",
+      fmt::format("bin {} holds {} pixels of up to {} counts: that its sum fits 64 bits leaves {} bits "
+                  "for shares, too few for bin {} with {:.3g} pixels",
+                  fullest - plan.totals.count.begin(), ((*fullest - 1) >> plan.weight_bits) + 1,
+                  plan.validity.max_count, plan.weight_bits, coarse - sums.begin(), coarse->share),
+      "give the detector's real saturation with `max_count`, use other bins, or `split` no");
 }
 
 // What a bin gets of a map: in fixed point, and what that stands for.
@@ -258,15 +322,13 @@ void compile_matrix(Plan& plan, const Splitter& splitter, const std::vector<std:
     if (*fullest <= kLargestSum / plan.validity.max_count) break;
 
     const std::int64_t pixels = ((*fullest - 1) >> bits) + 1;
-    bits = std::min(bits - 1, safe_weight_bits(static_cast<std::uint64_t>(pixels), plan.validity.max_count));
-    if (bits < kMinWeightBits) {
-      throw Error(
-          ErrorKind::kPlan, "`max_count`",
-          fmt::format("bin {} holds {} pixels of up to {} counts: with at least {} bits for the shares "
-                      "its sum does not fit 64 bits",
-                      fullest - plan.totals.count.begin(), pixels, plan.validity.max_count, kMinWeightBits),
-          "use more bins, or give the detector's real saturation with `max_count`");
+    if (bits == kMinWeightBits) {
+      throw Error(ErrorKind::kPlan, "`max_count`",
+                  fmt::format("bin {} holds {} pixels of up to {} counts: their sum does not fit 64 bits",
+                              fullest - plan.totals.count.begin(), pixels, plan.validity.max_count),
+                  "use more bins, or give the detector's real saturation with `max_count`");
     }
+    bits = std::min(bits - 1, safe_weight_bits(static_cast<std::uint64_t>(pixels), plan.validity.max_count));
   }
   plan.weight_bits = bits;
   if (plan.matrix.bin.empty()) {
@@ -278,6 +340,7 @@ void compile_matrix(Plan& plan, const Splitter& splitter, const std::vector<std:
                : "check that the flat is positive and the mask not full");
   }
   plan.variance_bits = safe_variance_bits(plan, threads);
+  if (bits < kSureWeightBits) check_share_precision(plan, splitter, threads);
 }
 
 void choose_correction_bits(Plan& plan, const LargeVector<double>& normalization, const PixelMaps& maps,

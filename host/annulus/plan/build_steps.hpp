@@ -38,8 +38,7 @@ LargeVector<double> normalization_map(const Geometry& geometry, Shape shape,
                                       unsigned threads);
 
 // Fills weight_bits, matrix and totals.count with the largest weight_bits for which no sum can overflow, and
-// variance_bits likewise. Throws kPlan if weight_bits would be less than kMinWeightBits, or if no pixel is
-// left.
+// variance_bits likewise. Throws kPlan if that makes the shares of a bin too coarse, or if no pixel is left.
 void compile_matrix(Plan& plan, const Splitter& splitter, const std::vector<std::uint8_t>& excluded,
                     unsigned threads);
 

@@ -30,15 +30,15 @@ int safe_weight_bits(std::uint64_t pixels_in_bin, std::int64_t max_value) {
   return bits;
 }
 
-int safe_value_bits(double largest, std::int64_t largest_count) {
+int safe_value_bits(double largest, double largest_sum, std::int64_t largest_count) {
   if (!(largest > 0)) return 0;
-  // largest < 2^exponent; after scaling by 2^bits, with one bit for rounding up, values stay below 2^31.
   int exponent = 0;
   std::frexp(largest, &exponent);
-  int value_bits = 30;
-  while (value_bits > 0 && (Wide{static_cast<std::uint64_t>(largest_count)} << value_bits) >= kLimit)
-    --value_bits;
-  return value_bits - exponent;
+  int bits = 30 - exponent;  // largest < 2^exponent
+  // Rounding adds up to half a unit per value. The margin is for the sum, which was made in double.
+  constexpr double kSumLimit = 0x1p63 * (1 - 1e-6);
+  while (std::ldexp(largest_sum, bits) + 0.5 * static_cast<double>(largest_count) >= kSumLimit) --bits;
+  return bits;
 }
 
 void quantise_shares(std::vector<Share>& shares, int bits, std::vector<std::uint32_t>& weights) {

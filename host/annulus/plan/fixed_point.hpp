@@ -9,16 +9,19 @@
 namespace annulus {
 
 constexpr int kMaxWeightBits = 23;  // a weight of 2^23 fits the kernels' 24-bit fields
-constexpr int kMinWeightBits = 12;  // below, a pixel's shares would be coarser than counting statistics
+constexpr int kMinWeightBits = 0;   // shares of 0 and 1, enough for bins that share no pixels
+// With fewer, shares may be coarser than counting statistics: the plan looks at what that does to every bin.
+constexpr int kSureWeightBits = 12;
 
 // Every accumulator is a sum of weight * value. It stays below 2^63 for all values up to max_value if
 // 2^bits * pixels_in_bin * max_value does. Returns the largest bits <= kMaxWeightBits for which that holds;
-// pixels_in_bin is an upper bound of the largest bin's count. The result may be below kMinWeightBits.
+// pixels_in_bin is an upper bound of the largest bin's count. The result may be too many if it is 0.
 int safe_weight_bits(std::uint64_t pixels_in_bin, std::int64_t max_value);
 
-// The largest bits (may be negative) so that values up to `largest` become integers below 2^31 and no sum of
-// weight * value over a bin, whose weights add up to `largest_count`, reaches 2^63.
-int safe_value_bits(double largest, std::int64_t largest_count);
+// The largest bits (may be negative) so that values up to `largest` become integers of at most 2^30 and no
+// sum of weight * value over a bin reaches 2^63. No bin's weights add up to more than `largest_count`, nor
+// its weights times the magnitudes of its values to more than `largest_sum`.
+int safe_value_bits(double largest, double largest_sum, std::int64_t largest_count);
 
 // Shares to integers that add up to exactly 2^bits: each is rounded, and the residue goes to the largest, one
 // unit each (with up to three bins a pixel that is one unit to the largest).

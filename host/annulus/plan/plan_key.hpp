@@ -9,7 +9,7 @@ namespace annulus {
 
 // To be raised whenever build_plan gives another plan for the same input: the plans that were kept are then
 // of no use. The test PlanKey.KnownPlansHaveNotChanged notices.
-constexpr int kPlanRules = 6;
+constexpr int kPlanRules = 7;
 
 // SHA-256 in hexadecimal over all that shapes the plan: geometry, options, the maps' content, the frames'
 // properties, the version of the program and of its rules, and how this machine computes angles.

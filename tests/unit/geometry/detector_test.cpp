@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/geometry/detector.hpp>
+#include <annulus/geometry/readouts.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -81,7 +82,8 @@ INSTANTIATE_TEST_SUITE_P(FromPyfai, KnownDetector,
                                            Facts{"Perkin", {2048, 2048}, 200e-6, 200e-6, 0},
                                            Facts{"Pixium", {955, 1240}, 308e-6, 308e-6, 0},
                                            Facts{"ADSC_Q270", {4168, 4168}, 64.8e-6, 64.8e-6, 0},
-                                           Facts{"Apex2", {512, 512}, 120e-6, 120e-6, 0},
+                                           Facts{"Apex2", {1024, 1024}, 120e-6, 120e-6, 0},
+                                           Facts{"Lambda9M", {3868, 3227}, 55e-6, 55e-6, 0},
                                            Facts{"Fairchild", {4096, 4096}, 15e-6, 15e-6, 0},
                                            Facts{"Mythen", {1, 1280}, 8e-3, 50e-6, 0}),
                          [](const auto& info) { return std::string(info.param.name); });
@@ -213,7 +215,22 @@ TEST(WithPixelSizes, BinningDecidesTheShape) {
   EXPECT_EQ(binned_shape("Mar345", 150e-6, 150e-6), (Shape{2300, 2300}));
   EXPECT_EQ(binned_shape("RayonixLx255", 442.7083e-6, 44.2708e-6), (Shape{192, 5760}));
   EXPECT_EQ(binned_shape("ADSC_Q315", 102.6e-6, 102.6e-6), (Shape{3072, 3072}));
-  EXPECT_EQ(binned_shape("RayonixSx165", 118.616e-6, 118.616e-6), (Shape{1364, 1364}));
+  EXPECT_EQ(binned_shape("RayonixSx165", 118.616e-6, 118.616e-6), (Shape{1365, 1365}));
+  EXPECT_EQ(binned_shape("ADSC_Q4", 51e-6, 51e-6), (Shape{2304, 2304}));
+  EXPECT_EQ(binned_shape("ADSC_Q270", 51e-6, 51e-6), (Shape{4168, 4168}));
+  EXPECT_EQ(binned_shape("Apex2", 60e-6, 60e-6), (Shape{1024, 1024}));
+  EXPECT_EQ(binned_shape("Apex2", 120e-6, 120e-6), (Shape{1024, 1024}));
+}
+
+TEST(AlsoDelivers, ShapesOfOtherReleasesAndOfRealFilesForTheSameSize) {
+  const Detector apex = find_detector("Apex2");
+  EXPECT_TRUE(also_delivers(apex, {512, 512}));
+  EXPECT_FALSE(also_delivers(apex, {256, 256}));  // with pixels of twice the size
+  const Detector mar = with_pixel_sizes(find_detector("MAR 165"), 118.616e-6, 118.616e-6);
+  EXPECT_TRUE(also_delivers(mar, {1364, 1364}));
+  EXPECT_FALSE(also_delivers(mar, {1363, 1363}));
+  EXPECT_FALSE(also_delivers(find_detector("Pilatus1M"), {619, 487}));
+  EXPECT_FALSE(also_delivers(Detector{}, {512, 512}));
 }
 
 TEST(WithPixelSizes, RefusesSizesTheDetectorCannotHave) {

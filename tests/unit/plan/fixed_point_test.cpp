@@ -71,14 +71,16 @@ TEST(FixedPoint, WeightBitsAreTheLargestThatCannotOverflow) {
 
 TEST(FixedPoint, ValueBitsBringTheLargestValueBelowTwoToThe30) {
   for (const double largest : {1e-9, 0.3, 1.0, 1.5, 65535.0, 1e12}) {
-    const int bits = safe_value_bits(largest, std::int64_t{1} << 23);
+    const int bits = safe_value_bits(largest, largest * 0x1p23, std::int64_t{1} << 23);
     const double scaled = std::ldexp(largest, bits);
     EXPECT_LE(scaled, 0x1p30) << largest;
     EXPECT_GT(scaled, 0x1p28) << largest;
   }
-  // A full bin takes bits away: 2^40 in weights leaves values below 2^23.
-  EXPECT_LE(std::ldexp(1.0, safe_value_bits(1.0, std::int64_t{1} << 40)), 0x1p23);
-  EXPECT_EQ(safe_value_bits(0, 1), 0);
+  // A full bin takes bits away: 2^40 in weights leaves values below 2^23, unless those of full bins are
+  // small.
+  EXPECT_EQ(safe_value_bits(1.0, 0x1p40, std::int64_t{1} << 40), 22);
+  EXPECT_EQ(safe_value_bits(1.0, 0x1p33, std::int64_t{1} << 40), 29);
+  EXPECT_EQ(safe_value_bits(0, 0, 1), 0);
 }
 
 TEST(FixedPoint, SquaredWeightsAreRoundedSquaresAndNeverZero) {

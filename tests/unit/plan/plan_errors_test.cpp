@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
+#include <random>
 
 #include "plan_fixtures.hpp"
 
@@ -86,17 +89,84 @@ TEST(PlanErrors, PolarizationOutOfBounds) {
   EXPECT_THAT(message_of(request, ErrorKind::kPlan), HasSubstr("`polarization`"));
 }
 
-TEST(PlanErrors, SumsThatCannotFitNameTheBinAndTheLimit) {
+// Most of the detector is in one bin; the other has a few pixels of a corner, for which 9 bits are too
+// coarse.
+TEST(PlanErrors, SharesThatBecomeTooCoarseNameTheBinAndTheLimit) {
   Request request;
   request.shape = request.frames.shape = Shape{2100, 2100};
   request.geometry = small_geometry(request.shape);
   request.frames.type = PixelType::kU32;
-  request.options.bins = 1;
-  EXPECT_THAT(
-      message_of(request, ErrorKind::kPlan),
-      AllOf(HasSubstr("bin 0"), HasSubstr("4410000"), HasSubstr("4294967294"), HasSubstr("`max_count`")));
-  request.options.max_count = 1000000;
-  EXPECT_EQ(message_of(request, ErrorKind::kPlan), "no error");
+  request.options.bins = 2;
+  request.options.unit = Unit::kRadiusMm;
+  request.options.radial_range = Range{0, 2 * 148.4};
+  EXPECT_THAT(message_of(request, ErrorKind::kPlan),
+              AllOf(HasSubstr("bin 0"), HasSubstr("4409997"), HasSubstr("4294967294"), HasSubstr("8 bits"),
+                    HasSubstr("bin 1"), HasSubstr("`max_count`")));
+  for (const auto& change : {+[](IntegrationOptions& options) { options.max_count = 1000000; },
+                             +[](IntegrationOptions& options) { options.splitting = Splitting::kNo; }}) {
+    Request other = request;
+    change(other.options);
+    EXPECT_EQ(message_of(other, ErrorKind::kPlan), "no error");
+  }
+}
+
+// Few and large bins: hardly a pixel is shared, and what a bin gets is right to far less than its noise.
+TEST(Plan, MillionsOfPixelsInAFewBinsOfTheLargestCountsAreSummed) {
+  Request request;
+  request.shape = request.frames.shape = Shape{2167, 2070};
+  request.geometry = small_geometry(request.shape);
+  struct Few {
+    PixelType type;
+    std::uint32_t bins;
+    Splitting splitting;
+  };
+  for (const Few few :
+       {Few{PixelType::kI32, 1, Splitting::kBoundingBox}, Few{PixelType::kU32, 2, Splitting::kNo},
+        Few{PixelType::kU32, 2, Splitting::kBoundingBox}, Few{PixelType::kU32, 16, Splitting::kBoundingBox},
+        Few{PixelType::kU32, 16, Splitting::kFull}}) {
+    request.frames.type = few.type;
+    request.options.bins = few.bins;
+    request.options.splitting = few.splitting;
+    request.options.max_count.reset();
+    const Plan plan = build_plan(request.geometry, request.options, {}, request.frames);
+    EXPECT_LT(plan.weight_bits, 12);
+    const std::int64_t fullest = *std::ranges::max_element(plan.totals.count);
+    EXPECT_LE(fullest, std::numeric_limits<std::int64_t>::max() / plan.validity.max_count);
+    EXPECT_EQ(std::accumulate(plan.totals.count.begin(), plan.totals.count.end(), std::int64_t{0}),
+              static_cast<std::int64_t>(request.shape.size()) << plan.weight_bits);
+    // The same bins with all bits.
+    request.options.max_count = 1000;
+    const Plan fine = build_plan(request.geometry, request.options, {}, request.frames);
+    EXPECT_EQ(fine.weight_bits, 23);
+    for (std::uint32_t bin = 0; bin < few.bins; ++bin) {
+      const double coarse_count = std::ldexp(static_cast<double>(plan.totals.count[bin]), -plan.weight_bits);
+      const double fine_count = std::ldexp(static_cast<double>(fine.totals.count[bin]), -fine.weight_bits);
+      EXPECT_NEAR(coarse_count, fine_count, fine_count / 4096) << few.bins << ", bin " << bin;
+    }
+  }
+}
+
+// At grazing incidence the solid angle falls by orders of magnitude from the PONI outwards. The bins that
+// hold most pixels are those with the smallest values.
+TEST(Plan, AFlatAtGrazingIncidenceKeepsItsPrecision) {
+  Request request;
+  request.shape = request.frames.shape = Shape{1043, 981};
+  request.geometry = small_geometry(request.shape);
+  request.geometry.detector.pixel1 = request.geometry.detector.pixel2 = 172e-6;
+  request.geometry.poni1 = 0.09;
+  request.geometry.poni2 = 0.08;
+  request.frames.max_count = 1000000;
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> efficiency(0.5, 1.7);
+  request.maps.flat = Image<double>{request.shape, std::vector<double>(request.shape.size())};
+  for (double& value : request.maps.flat->pixels) value = efficiency(random);
+  for (const double distance : {0.01, 0.005}) {
+    for (const std::uint32_t bins : {100u, 1000u, 3000u}) {
+      request.geometry.distance = distance;
+      request.options.bins = bins;
+      EXPECT_EQ(message_of(request, ErrorKind::kPlan), "no error") << distance << ", " << bins;
+    }
+  }
 }
 
 TEST(Plan, PixelsWithoutAFlatOrADarkContributeToNothing) {
