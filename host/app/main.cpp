@@ -1,4 +1,5 @@
 #include <annulus/core/error.hpp>
+#include <annulus/engine/probe_server.hpp>
 #include <annulus/version.hpp>
 
 #include <fcntl.h>
@@ -9,7 +10,10 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include "commands.hpp"
@@ -66,6 +70,12 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   occupy_standard_streams();
   try {
+    // HDF5 files are opened first in a process of this program that does nothing else.
+    constexpr std::string_view kServer = "serve-probes";
+    if (argc == 2 && argv[1] == kServer) return annulus::serve_hdf5_probes();
+    std::error_code no_proc;
+    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", no_proc);
+    annulus::set_probe_command({no_proc ? argv[0] : self.string(), std::string(kServer)});
     return finish(run(argc, argv));
   } catch (const annulus::Error& error) {
     report(error);

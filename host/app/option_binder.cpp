@@ -80,7 +80,8 @@ void bind_options(Command& command, IntegrateConfig& config,
 bool any_option(const OptionInfo&) { return true; }
 
 bool is_of_inputs(const OptionInfo& info) {
-  return info.key == kInputs || std::string_view(info.key).starts_with("raw_");
+  const std::string_view key = info.key;
+  return key == kInputs || key == "allow_links" || key.starts_with("raw_");
 }
 
 bool is_of_plan(const OptionInfo& info) {

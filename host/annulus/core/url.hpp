@@ -11,7 +11,8 @@ struct Url {
   std::optional<std::string> dataset;  // what follows "::", as it was given; none without "::"
 };
 
-// The last "::" counts, so that a file may have it in its name if a dataset follows.
+// Names of files and of datasets may have "::" in them: what exists as a file is one. Where nothing exists,
+// the last "::" counts.
 Url split_url(const std::string& url);
 std::string join_url(const std::string& file, const std::string& dataset);
 

@@ -171,6 +171,8 @@ OpenOptions open_options(const IntegrateConfig& config) {
   OpenOptions open;
   open.verify_checksum = config.verify_checksum;
   open.raw_offset = config.raw_offset;
+  open.allow_links = config.allow_links;
+  open.most_unpacked = config.memory << 20;
   if (config.follow) open.follow = config.follow_timeout;
   if (!config.raw_shape.empty()) {
     if (config.raw_shape.size() != 2 || config.raw_shape[0] == 0 || config.raw_shape[1] == 0) {

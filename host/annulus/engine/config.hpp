@@ -38,6 +38,7 @@ struct IntegrateConfig {
   std::string raw_type = "int32";
   std::uint64_t raw_offset = 0;
   bool verify_checksum = false;
+  std::string allow_links;
 
   std::string backend = "cpu";
   BackendOptions backend_options;
@@ -81,6 +82,10 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"verify_checksum", "Input", "Check the MD5 of CBF files that have one"},
         config.verify_checksum);
 
+  visit(OptionInfo{"allow_links", "Input",
+                   "Folder below which HDF5 files may link to others (default: only below their own)"},
+        config.allow_links);
+
   visit(OptionInfo{"npt", "Pattern", "Number of bins"}, integration.bins);
   visit(OptionInfo{"npt_azim", "Pattern",
                    "Number of azimuthal bins: makes a cake, radius x azimuth (default: a pattern)"},
@@ -123,7 +128,8 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"backend", "Run", "What reduces frames: see `describe_backends()`"}, config.backend);
   for_each_option(config.backend_options, visit);
   visit(OptionInfo{"readers", "Run", "Threads that read files ahead"}, config.readers);
-  visit(OptionInfo{"memory", "Run", "MiB for frames that wait or are in work"}, config.memory);
+  visit(OptionInfo{"memory", "Run", "MiB for frames that wait or are in work, and for an unpacked archive"},
+        config.memory);
   visit(OptionInfo{"plan_cache", "Run", "Folder that keeps plans for the next run"}, config.plan_cache);
   visit(OptionInfo{"keep_going", "Run", "Record bad frames as NaN with their reason, and go on"},
         config.keep_going);

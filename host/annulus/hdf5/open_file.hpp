@@ -2,7 +2,9 @@
 #pragma once
 
 #include <annulus/hdf5/handle.hpp>
+#include <annulus/hdf5/link_fence.hpp>
 
+#include <memory>
 #include <string>
 
 namespace annulus {
@@ -13,9 +15,11 @@ enum class ReadFirst {
   kBesideWriter,  // SWMR: others may begin to write the file while it is open
 };
 
-// Empty if the file cannot be opened: hdf5_reason() says why. A checksum that does not fit is read again, as
-// a writer may be at work, but only a few times: the library's default takes minutes to find damage. Within
-// an Hdf5Session.
-Hdf5Handle open_to_read(const std::string& path, ReadFirst first);
+// Empty if the file cannot be opened: hdf5_reason() says why. Throws kInput for a file that was deadly to a
+// probe. With a fence, the library follows links of the file only to where the fence allows. A checksum that
+// does not fit is read again, as a writer may be at work, but only a few times: the library's default takes
+// minutes to find damage. Within an Hdf5Session.
+Hdf5Handle open_to_read(const std::string& path, ReadFirst first,
+                        const std::shared_ptr<const LinkFence>& fence = nullptr);
 
 }  // namespace annulus

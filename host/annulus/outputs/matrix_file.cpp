@@ -3,6 +3,7 @@
 #include <annulus/outputs/guarded_file.hpp>
 #include <annulus/outputs/hdf5_fields.hpp>
 #include <annulus/outputs/matrix_file.hpp>
+#include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink_checks.hpp>
 #include <annulus/plan/csr_view.hpp>
 
@@ -24,6 +25,7 @@ namespace fs = std::filesystem;
 bool may_be_replaced(const fs::path& path) {
   std::error_code error;
   if (fs::file_size(path, error) == 0 && !error) return true;
+  if (!probe_output(path)) return false;
   const Hdf5Handle file = open_to_read(path, ReadFirst::kAsClosed);
   return file && H5Aexists(file.get(), "plan_hash") > 0 && has_object(file.get(), "indptr");
 }

@@ -140,7 +140,8 @@ void check_same_axis(hid_t file, const fs::path& path, const Plan& plan, const A
 // Throws unless frames of this job can follow those in the file.
 void check_same_job(const fs::path& path, const Job& job) {
   const Plan& plan = *job.plan;
-  const Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
+  const bool sound = probe_output(path);
+  const Hdf5Handle file = sound ? open_to_read(path, ReadFirst::kBesideWriter) : Hdf5Handle();
   constexpr const char* kCure = "choose another `output`, or replace the file with `overwrite`";
   if (!file) refuse(path, "cannot be read: " + hdf5_reason(), kCure);
   const auto definition = read_text(file.get(), layout::kDefinitionField);

@@ -1,5 +1,6 @@
 #include <annulus/core/url.hpp>
 #include <annulus/hdf5/open_file.hpp>
+#include <annulus/hdf5/probe.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/row_dataset.hpp>
@@ -9,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <fstream>
+#include <string_view>
 
 namespace annulus {
 namespace {
@@ -32,6 +35,17 @@ bool is_output(hid_t file) {
   return layout::axes_of(read_text(file, layout::kDefinitionField).value_or("")) > 0 &&
          read_text(file, std::string(layout::kReduction) + "/program") == layout::kProgram &&
          has_object(file, layout::kStatus) && has_object(file, layout::kIntensity);
+}
+
+// Counting the chunks of a dataset reads all of their index. C calls this.
+herr_t touch_object(hid_t file, const char* name, const H5O_info_t* object, void*) noexcept {
+  if (object->type != H5O_TYPE_DATASET) return 0;
+  const Hdf5Handle dataset(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  hsize_t chunks = 0;
+  H5Dget_num_chunks(dataset.get(), space.get(), &chunks);
+  H5Eclear2(H5E_DEFAULT);
+  return 0;
 }
 
 std::vector<std::pair<std::string, std::string>> read_options(hid_t file) {
@@ -119,11 +133,12 @@ class PatternFile::Content {
 };
 
 PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
-  const Hdf5Session scope;
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
     refuse_to_read(path, "does not exist or is not a file", kNameOne);
-  Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
+  const bool sound = probe_output(path);
+  const Hdf5Session scope;
+  Hdf5Handle file = sound ? open_to_read(path, ReadFirst::kBesideWriter) : Hdf5Handle();
   if (!file) {
     const std::string reason = hdf5_reason();
     const bool hdf5 = H5Fis_hdf5(path.c_str()) > 0;
@@ -288,11 +303,14 @@ StoredPatterns read_patterns(const std::filesystem::path& path) {
 namespace {
 
 bool holds_for_file(const std::filesystem::path& path, bool (*holds)(hid_t file)) {
-  const Hdf5Session scope;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error) || error) return false;
-  const Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
-  return file && holds(file.get());
+  try {
+    if (!probe_output(path)) return false;
+    const Hdf5Session scope;
+    const Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
+    return file && holds(file.get());
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 bool has_marks_of_output(hid_t file) {
@@ -307,6 +325,33 @@ bool is_annulus_output(const std::filesystem::path& path) { return holds_for_fil
 
 bool was_annulus_output(const std::filesystem::path& path) {
   return holds_for_file(path, has_marks_of_output) && !is_annulus_output(path);
+}
+
+bool probe_output(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  // Files of others may have something in front of it.
+  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+  std::array<char, kSignature.size()> start{};
+  std::ifstream(path, std::ios::binary).read(start.data(), start.size());
+  if (std::string_view(start.data(), start.size()) != kSignature) return false;
+  probe_hdf5(path.string(), {kProbeOutput, path.string()});
+  return true;
+}
+
+void touch_output(const std::filesystem::path& path) {
+  if (!is_annulus_output(path) && !was_annulus_output(path)) return;
+  {
+    const Hdf5Session scope;
+    const Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
+    H5Ovisit2(file.get(), H5_INDEX_NAME, H5_ITER_INC, touch_object, nullptr, H5O_INFO_BASIC);
+  }
+  try {
+    const PatternFile patterns(path);
+    patterns.read_records(0, std::min<std::uint64_t>(patterns.frames(), 1));
+  } catch (const Error&) {
+    // Whoever reads it says so in its own words.
+  }
 }
 
 }  // namespace annulus

@@ -108,4 +108,12 @@ bool is_annulus_output(const std::filesystem::path& path);
 // The same of an output in which what makes it one was changed or lost.
 bool was_annulus_output(const std::filesystem::path& path);
 
+// Opens the file in a process of its own first (hdf5/probe.hpp): whoever opens an output calls this before.
+// Throws kInput if that process dies. False if the file does not begin as outputs do: it is not to be opened.
+[[nodiscard]] bool probe_output(const std::filesystem::path& path);
+
+// What that process does: reads all of the structure of an output, and nothing of another file.
+inline constexpr const char* kProbeOutput = "output";
+void touch_output(const std::filesystem::path& path);
+
 }  // namespace annulus

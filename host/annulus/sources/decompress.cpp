@@ -21,10 +21,7 @@ Error truncated(const std::string& where, const char* format) {
 
 // Room for more output, never beyond `limit`.
 void grow(const std::string& where, std::vector<std::byte>& unpacked, std::size_t limit) {
-  if (unpacked.size() >= limit) {
-    throw input_error(where, fmt::format("unpacks to more than {} bytes", limit),
-                      "unpack it yourself if this is intended");
-  }
+  if (unpacked.size() >= limit) throw too_much_to_unpack(where, limit);
   try {
     unpacked.resize(std::min(limit, std::max<std::size_t>(std::size_t{1} << 16, 2 * unpacked.size())));
   } catch (const std::bad_alloc&) {
@@ -139,6 +136,11 @@ bool starts_with(std::span<const std::byte> head, std::initializer_list<unsigned
 }
 
 }  // namespace
+
+Error too_much_to_unpack(const std::string& where, std::size_t limit) {
+  return input_error(where, fmt::format("the archive unpacks to more than {} MiB", limit >> 20),
+                     "if this is intended, unpack it yourself, or allow more with `memory`");
+}
 
 Compression sniff_compression(std::span<const std::byte> head) {
   if (starts_with(head, {0x1f, 0x8b, 0x08})) return Compression::kGzip;

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace annulus {
 
@@ -33,7 +34,7 @@ std::unique_ptr<FrameSource> open_tiff(std::unique_ptr<InputFile> file);
 
 // NumPy's .npy: an image, or a stack of them.
 bool looks_like_npy(std::span<const std::byte> head);
-std::unique_ptr<FrameSource> open_npy(std::unique_ptr<InputFile> file);
+std::unique_ptr<FrameSource> open_npy(std::unique_ptr<InputFile> file, const OpenOptions& options);
 
 // HDF5: datasets of images or stacks. Chunks of bitshuffle and LZ4 are handed on as they are, without the
 // library's filter plugins; other filters are the library's.
@@ -42,6 +43,11 @@ bool looks_like_hdf5(std::span<const std::byte> head);
 // An empty dataset path means the default of the file (hdf5_find.hpp).
 std::unique_ptr<FrameSource> open_hdf5(const std::string& path, const std::string& dataset,
                                        const OpenOptions& options);
+
+// What a probe does that is asked for frames (hdf5/probe.hpp): all that open_hdf5() does, and reading all of
+// the structure that frames will need.
+inline constexpr const char* kProbeFrames = "frames";
+void touch_hdf5(const std::vector<std::string>& request);
 
 // Headerless files: frames of a given shape and type, one after the other, little endian.
 // options.raw_shape must be set.

@@ -14,7 +14,7 @@ namespace annulus {
 
 std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptions& options) {
   const auto [path, dataset] = split_url(url);
-  auto file = std::make_unique<InputFile>(path);
+  auto file = std::make_unique<InputFile>(path, options.most_unpacked);
   const auto head = file->head();
   if (looks_like_hdf5(head)) {
     if (file->compression() != Compression::kNone) {
@@ -34,7 +34,7 @@ std::unique_ptr<FrameSource> open_source(const std::string& url, const OpenOptio
                       fmt::format("give {} without \"::\"", path));
   }
   if (looks_like_tiff(head)) return open_tiff(std::move(file));
-  if (looks_like_npy(head)) return open_npy(std::move(file));
+  if (looks_like_npy(head)) return open_npy(std::move(file), options);
   if (looks_like_cbf(head)) return open_cbf(std::move(file), options);
   if (looks_like_edf(head)) return open_edf(std::move(file));
   if (options.raw_shape) return open_raw(std::move(file), options);

@@ -60,6 +60,12 @@ struct OpenOptions {
 
   bool verify_checksum = false;  // CBF Content-MD5; a mismatch throws kInput from read()
 
+  // HDF5 files lead to other files only below their own folder, and below this one.
+  std::string allow_links = {};
+
+  // An archive that unpacks to more bytes is refused: a small one can claim any size.
+  std::uint64_t most_unpacked = std::uint64_t{512} << 20;
+
   // Payloads may be mapped from their files: the caller asks payload.intact() when it is done with a frame.
   bool map_payloads = false;
 

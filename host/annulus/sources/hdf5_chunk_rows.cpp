@@ -13,7 +13,7 @@ Bytes ChunkRow::frame(std::uint64_t frame) {
 void ChunkRow::unpack(std::uint64_t frame) {
   const std::lock_guard lock(mutex_);
   for (StoredTile& tile : tiles_) {
-    if (tile.packing.kind == ChunkPacking::Kind::kNone) continue;
+    if (tile.packing.changes_nothing()) continue;
     tile.bytes = unpack_tile(*layout_, frame, tile);
     tile.packing = {};
     ++unpacked_;

@@ -30,13 +30,20 @@ constexpr KnownFilter kKnownFilters[] = {
 // enumerations.
 bool is_native(hid_t stored, PixelType type) { return H5Tequal(stored, native_type(type)) > 0; }
 
+bool is_big_endian(hid_t stored, PixelType type) {
+  const Hdf5Handle swapped(H5Tcopy(native_type(type)), H5Tclose);
+  return size_of(type) > 1 && H5Tset_order(swapped.get(), H5T_ORDER_BE) >= 0 &&
+         H5Tequal(stored, swapped.get()) > 0;
+}
+
 }  // namespace
 
-Hdf5Dataset::Hdf5Dataset(DatasetPlace place, int nesting)
+Hdf5Dataset::Hdf5Dataset(DatasetPlace place, Fence fence, int nesting)
     : place_(std::move(place)),
+      fence_(std::move(fence)),
       nesting_(nesting),
       url_(place_.url()),
-      file_(open_hdf5_file(place_.file)),
+      file_(open_hdf5_file(place_.file, fence_)),
       dataset_(H5Dopen2(file_.get(), place_.path.c_str(), H5P_DEFAULT), H5Dclose) {
   if (!dataset_) {
     throw hdf5_error(url_, "cannot be opened as a dataset",
@@ -94,6 +101,7 @@ void Hdf5Dataset::read_type() {
   const auto elements = [this, &type](PixelType found) {
     type_ = found;
     native_ = is_native(type.get(), found);
+    swapped_ = !native_ && is_big_endian(type.get(), found);
   };
   // h5py stores booleans as an enumeration of int8.
   const std::size_t size = H5Tget_size(type.get());
@@ -160,11 +168,14 @@ void Hdf5Dataset::read_filters(hid_t properties) {
 }
 
 void Hdf5Dataset::choose_way() {
+  const bool plain_elements = native_ || swapped_;
   const auto packing =
-      chunk_.empty() || !native_ ? std::nullopt : known_packing(url_, pipeline_, stored_element_);
+      chunk_.empty() || !plain_elements ? std::nullopt : known_packing(url_, pipeline_, stored_element_);
   if (!packing) return require_filters();
   packing_ = *packing;
-  const bool frame_a_chunk = chunk_[0] == 1 && chunk_[1] == shape_.rows && chunk_[2] == shape_.cols;
+  packing_.swapped = swapped_;
+  const bool frame_a_chunk =
+      !swapped_ && chunk_[0] == 1 && chunk_[1] == shape_.rows && chunk_[2] == shape_.cols;
   const bool for_backends =
       packing_.kind == ChunkPacking::Kind::kNone ||
       (packing_.kind == ChunkPacking::Kind::kCodec && !is_float(type_) && stored_element_ <= 4);
@@ -189,6 +200,12 @@ void Hdf5Dataset::cache_chunks() {
 void Hdf5Dataset::require_filters() const {
   for (const Hdf5Filter& filter : pipeline_) {
     const H5Z_filter_t id = filter.id;
+    // The plugin knows LZ4 only, and would take packed bytes for pixels.
+    if (id == kBitshuffleFilter && filter.values.size() > 4 && filter.values[4] == kWithZstd) {
+      throw input_error(url_, "it needs the HDF5 library to unpack bitshuffle with Zstd, which cannot do it",
+                        "Zstd is read as the only filter of integers and of floats of 32 or 64 bits, "
+                        "not as a source of a virtual dataset");
+    }
     const htri_t available = id >= 0 ? H5Zfilter_avail(id) : 0;
     H5Eclear2(H5E_DEFAULT);
     if (available > 0) continue;

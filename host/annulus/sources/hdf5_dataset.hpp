@@ -42,7 +42,7 @@ class Hdf5Dataset {
  public:
   // Throws kInput if it is absent, holds no images, or needs a filter that is not installed. A stack
   // without frames is one that may grow. `nesting` counts the virtual datasets around it.
-  explicit Hdf5Dataset(DatasetPlace place, int nesting = 0);
+  Hdf5Dataset(DatasetPlace place, Fence fence, int nesting = 0);
 
   const DatasetPlace& place() const { return place_; }
   PixelType type() const { return type_; }
@@ -72,6 +72,9 @@ class Hdf5Dataset {
   // them. A frame that was never written throws kInput: the library would give its fill value instead.
   FetchedFrame fetch(std::uint64_t i) const;
 
+  // For a probe: reads all of the structure that fetch() will use.
+  void touch() const;
+
  private:
   // kWhole: a chunk is a frame, as backends take it. kTiles: chunks that we unpack ourselves. kLibrary: the
   // rest.
@@ -84,6 +87,7 @@ class Hdf5Dataset {
   void require_filters() const;
   void cache_chunks();
   void check_virtual_sources(hid_t properties);
+  void check_pattern(const VirtualPiece& piece) const;
   void check_external_files(hid_t properties) const;
   DatasetPlace source_place(const VirtualPiece& piece) const;
   const Hdf5Dataset& source_of(const VirtualPiece& piece) const;
@@ -101,12 +105,14 @@ class Hdf5Dataset {
   using OpenSource = std::pair<std::pair<std::string, std::string>, std::unique_ptr<const Hdf5Dataset>>;
 
   DatasetPlace place_;
+  Fence fence_;
   int nesting_ = 0;
   std::string url_;  // the place, for messages
   Hdf5Handle file_;
   Hdf5Handle dataset_;
   PixelType type_ = PixelType::kI32;
-  bool native_ = false;  // elements are in the file as they are in memory
+  bool native_ = false;   // elements are in the file as they are in memory
+  bool swapped_ = false;  // or in the other byte order
   Shape shape_;
   std::uint64_t frames_ = 1;
   FrameGrid grid_;

@@ -111,7 +111,7 @@ Bytes Hdf5Dataset::read_stored(std::uint64_t i, const ChunkOffset& offset, std::
 StoredTile Hdf5Dataset::read_tile(std::uint64_t i, const ChunkOffset& offset) const {
   std::uint32_t filter_mask = 0;
   StoredTile tile{offset, packing_, read_stored(i, offset, filter_mask)};
-  if ((filter_mask & 1) != 0) tile.packing = {};
+  if ((filter_mask & 1) != 0) tile.packing = {.swapped = packing_.swapped};
   if (tile.packing.kind != ChunkPacking::Kind::kCodec && tile.bytes.size() != chunk_bytes()) {
     throw input_error(
         url_,
@@ -151,6 +151,21 @@ FetchedFrame Hdf5Dataset::fetch(std::uint64_t i) const {
       break;
   }
   return fetched;
+}
+
+// Counting the chunks reads all of their index.
+void Hdf5Dataset::touch() const {
+  for (const VirtualPiece& piece : pieces_)
+    if (!piece.is_pattern() && piece.is_of_images()) source_of(piece).touch();
+  if (frames_ == 0) return;
+  if (!chunk_.empty()) {
+    const Hdf5Handle space(H5Dget_space(dataset_.get()), H5Sclose);
+    hsize_t chunks = 0;
+    H5Dget_num_chunks(dataset_.get(), space.get(), &chunks);
+    is_written(0);
+    is_written(frames_ - 1);
+  }
+  if (way_ == Way::kLibrary) fetch(0);
 }
 
 // Every chunk of the frame must be there, and worth unpacking.

@@ -1,5 +1,6 @@
 // What the library would fill in for pixels that are elsewhere and not there.
 #include <annulus/sources/hdf5_dataset.hpp>
+#include <annulus/sources/hdf5_find.hpp>
 #include <annulus/sources/header_checks.hpp>
 
 #include <fmt/core.h>
@@ -81,6 +82,22 @@ std::optional<FrameRange> frames_behind(const VirtualPiece& piece, std::uint64_t
   return std::pair{source + (i - first) / step, source + (i - first) / step};
 }
 
+// "%b" in a name stands for a number, "%%" for a percent sign.
+std::string with_number(const std::string& pattern, std::uint64_t number) {
+  std::string name;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const bool sign = pattern[i] == '%' && i + 1 < pattern.size();
+    if (sign && pattern[i + 1] == 'b') {
+      name += std::to_string(number);
+      ++i;
+    } else {
+      name += pattern[i];
+      if (sign && pattern[i + 1] == '%') ++i;
+    }
+  }
+  return name;
+}
+
 }  // namespace
 
 DatasetPlace Hdf5Dataset::source_place(const VirtualPiece& piece) const {
@@ -90,8 +107,9 @@ DatasetPlace Hdf5Dataset::source_place(const VirtualPiece& piece) const {
     throw input_error(url_, fmt::format("it refers to {}, which is missing", piece.file),
                       "copy that file beside it");
   }
-  const Hdf5Handle file = open_hdf5_file(*found);
-  return locate_dataset(file.get(), *found, piece.dataset);
+  check_fence(url_, *found, *fence_);
+  const Hdf5Handle file = open_hdf5_file(*found, fence_);
+  return locate_dataset(file.get(), *found, piece.dataset, fence_);
 }
 
 const Hdf5Dataset& Hdf5Dataset::source_of(const VirtualPiece& piece) const {
@@ -102,7 +120,7 @@ const Hdf5Dataset& Hdf5Dataset::source_of(const VirtualPiece& piece) const {
     const std::string name = place.url();
     try {
       if (nesting_ >= kMostNested) throw input_error(name, "virtual datasets are made of each other");
-      auto source = std::make_unique<const Hdf5Dataset>(std::move(place), nesting_ + 1);
+      auto source = std::make_unique<const Hdf5Dataset>(std::move(place), fence_, nesting_ + 1);
       source->require_filters();
       if (open_sources_.size() >= kMostSourcesOpen) open_sources_.erase(open_sources_.begin());
       open_sources_.emplace_back(key, std::move(source));
@@ -120,19 +138,45 @@ void Hdf5Dataset::check_virtual_sources(hid_t properties) {
   std::set<std::pair<std::string, std::string>> seen;
   std::uint64_t most_held = 0;
   for (const VirtualPiece& piece : pieces_) {
-    if (piece.is_pattern() || !seen.emplace(piece.file, piece.dataset).second) continue;
+    if (!seen.emplace(piece.file, piece.dataset).second) continue;
+    if (piece.is_pattern()) {
+      check_pattern(piece);
+      continue;
+    }
     if (piece.is_of_images()) {
       most_held = std::max(most_held, source_of(piece).held_bytes());
       continue;
     }
     const DatasetPlace place = source_place(piece);
-    const Hdf5Handle file = open_hdf5_file(place.file);
+    const Hdf5Handle file = open_hdf5_file(place.file, fence_);
     const Hdf5Handle dataset(H5Dopen2(file.get(), place.path.c_str(), H5P_DEFAULT), H5Dclose);
     if (!dataset)
       throw hdf5_error(url_, fmt::format("it is made of {}, which cannot be opened", place.url()),
                        kCopyAgain);
+    if (is_in_raw_files(dataset.get()))
+      throw input_error(url_, fmt::format("it is made of {}, which is in other files", place.url()));
   }
   held_by_sources_ = most_held * std::min(seen.size(), kMostSourcesOpen);
+}
+
+// The library opens these by itself, and the raw files in which they may be, without asking. They are
+// numbered from 0 up to the first that is missing.
+void Hdf5Dataset::check_pattern(const VirtualPiece& piece) const {
+  for (std::uint64_t block = 0;; ++block) {
+    VirtualPiece one = piece;
+    one.file = with_number(piece.file, block);
+    one.dataset = with_number(piece.dataset, block);
+    if (block > 0 && one.file + one.dataset == with_number(piece.file, 0) + with_number(piece.dataset, 0))
+      return;  // no number in it
+    if (one.file != "." && !find_linked_file(place_.file, one.file, "HDF5_VDS_PREFIX")) return;
+    const DatasetPlace place = source_place(one);
+    const Hdf5Handle file = open_hdf5_file(place.file, fence_);
+    const Hdf5Handle dataset(H5Dopen2(file.get(), place.path.c_str(), H5P_DEFAULT), H5Dclose);
+    H5Eclear2(H5E_DEFAULT);
+    if (!dataset) return;
+    if (is_in_raw_files(dataset.get()))
+      throw input_error(url_, fmt::format("it is made of {}, which is in other files", place.url()));
+  }
 }
 
 // All that frame i is made of must be there.
@@ -184,6 +228,7 @@ void Hdf5Dataset::check_external_files(hid_t properties) const {
     const char* const prefix = std::getenv("HDF5_EXTFILE_PREFIX");
     const auto path =
         std::filesystem::path(with_origin(prefix != nullptr ? prefix : "", place_.file)) / name.data();
+    check_fence(url_, path.string(), *fence_);
     const std::uint64_t needed = static_cast<std::uint64_t>(offset) + std::min<std::uint64_t>(size, left);
     std::error_code missing;
     const std::uint64_t there = std::filesystem::file_size(path, missing);

@@ -20,14 +20,23 @@ constexpr int kMostLinks = 32;  // links may lead in a circle
 }  // namespace
 
 Error hdf5_error(const std::string& where, const std::string& what, const std::string& cure) {
-  return Error(ErrorKind::kInput, where, what + ": HDF5 says \"" + printable(hdf5_reason(), 300) + "\"",
-               cure);
+  const std::string reason = printable(hdf5_reason(), 300);
+  if (reason.find("version number") == std::string::npos)
+    return input_error(where, fmt::format("{}: HDF5 says \"{}\"", what, reason), cure);
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return input_error(
+      where,
+      fmt::format("{}: it is damaged, or in a newer file format than HDF5 {}.{}.{} reads: HDF5 says \"{}\"",
+                  what, major, minor, release, reason),
+      "write it in an older format: with h5py, libver=(\"earliest\", \"v110\")");
 }
 
-std::string with_origin(std::string folder, const std::string& file) {
-  const std::string own = fs::path(file).parent_path().string();
-  if (folder.starts_with("${ORIGIN}")) folder.replace(0, 9, own.empty() ? "." : own);
-  return folder;
+void check_fence(const std::string& where, const std::string& path, const LinkFence& fence) {
+  if (fence.allows(path)) return;
+  throw input_error(
+      where, fmt::format("it leads to {}, which is not below the folder of the file", printable(path, 300)),
+      "if you trust it, `allow_links` names a folder below which files may be read");
 }
 
 std::optional<std::string> find_linked_file(const std::string& linking, const std::string& name,
@@ -48,8 +57,8 @@ std::optional<std::string> find_linked_file(const std::string& linking, const st
   return std::nullopt;
 }
 
-Hdf5Handle open_hdf5_file(const std::string& path) {
-  if (auto file = open_to_read(path, ReadFirst::kAsClosed)) return file;
+Hdf5Handle open_hdf5_file(const std::string& path, const Fence& fence) {
+  if (auto file = open_to_read(path, ReadFirst::kAsClosed, fence)) return file;
   throw hdf5_error(path, "cannot be opened as HDF5",
                    "copy it again if it is damaged; wait if it is being written");
 }
@@ -79,7 +88,8 @@ std::string under(const std::string& group, const std::string& name) {
 }
 
 // One link after the other, each from the file that holds it.
-DatasetPlace resolve(hid_t file, const std::string& file_path, std::string path, int& links_left) {
+DatasetPlace resolve(hid_t file, const std::string& file_path, std::string path, const Fence& fence,
+                     int& links_left) {
   for (std::size_t end = 0; end != std::string::npos;) {
     end = path.find('/', end + 1);
     const std::string step = path.substr(0, end);
@@ -103,8 +113,9 @@ DatasetPlace resolve(hid_t file, const std::string& file_path, std::string path,
       throw input_error(join_url(file_path, step), fmt::format("it is in {}, which is missing", target.file),
                         "copy that file beside this one; `follow` waits for one that is still to come");
     }
-    const Hdf5Handle next = open_hdf5_file(*found);
-    return resolve(next.get(), *found, under("/", target.path) + rest, links_left);
+    check_fence(join_url(file_path, step), *found, *fence);
+    const Hdf5Handle next = open_hdf5_file(*found, fence);
+    return resolve(next.get(), *found, under("/", target.path) + rest, fence, links_left);
   }
   return {file_path, path};
 }
@@ -120,9 +131,10 @@ std::optional<DatasetPlace> external_target(hid_t file, const std::string& path)
   return unpack_external(path, link_value(file, path, link));
 }
 
-DatasetPlace locate_dataset(hid_t file, const std::string& file_path, const std::string& path) {
+DatasetPlace locate_dataset(hid_t file, const std::string& file_path, const std::string& path,
+                            const Fence& fence) {
   int links_left = kMostLinks;
-  return resolve(file, file_path, path, links_left);
+  return resolve(file, file_path, path, fence, links_left);
 }
 
 }  // namespace annulus

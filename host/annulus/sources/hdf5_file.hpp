@@ -5,7 +5,9 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/url.hpp>
 #include <annulus/hdf5/handle.hpp>
+#include <annulus/hdf5/link_fence.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -15,8 +17,11 @@ namespace annulus {
 // Hdf5Session.
 Error hdf5_error(const std::string& where, const std::string& what, const std::string& cure = {});
 
+// Of the file that the user named: all that it leads to is opened through it.
+using Fence = std::shared_ptr<const LinkFence>;
+
 // Throws kInput.
-Hdf5Handle open_hdf5_file(const std::string& path);
+Hdf5Handle open_hdf5_file(const std::string& path, const Fence& fence);
 
 // The file that `linking` calls `name`: by its absolute name, in the folder of the variable, that of the file
 // with the link, the working directory, or that of the file itself if `linking` is a symbolic link. A link by
@@ -24,8 +29,8 @@ Hdf5Handle open_hdf5_file(const std::string& path);
 std::optional<std::string> find_linked_file(const std::string& linking, const std::string& name,
                                             const char* prefix_variable = "HDF5_EXT_PREFIX");
 
-// A folder out of a variable of HDF5's: a leading ${ORIGIN} means that of the file.
-std::string with_origin(std::string folder, const std::string& file);
+// Throws kInput, naming `where`, unless the fence lets `where` lead to `path`.
+void check_fence(const std::string& where, const std::string& path, const LinkFence& fence);
 
 // A dataset by the file that really holds it.
 struct DatasetPlace {
@@ -40,7 +45,8 @@ struct DatasetPlace {
 std::optional<DatasetPlace> external_target(hid_t file, const std::string& path);
 
 // Where `path` of the open file leads to, link by link: elsewhere for external ones, whose files are looked
-// for as HDF5 does. Throws kInput with the name of a file that is missing.
-DatasetPlace locate_dataset(hid_t file, const std::string& file_path, const std::string& path);
+// for as HDF5 does. Throws kInput with the name of a file that is missing or may not be read.
+DatasetPlace locate_dataset(hid_t file, const std::string& file_path, const std::string& path,
+                            const Fence& fence);
 
 }  // namespace annulus

@@ -211,7 +211,9 @@ bool describes_the_detector(std::string_view path) {
 
 struct Survey {
   std::vector<std::string> images;
-  std::vector<std::string> lines;  // for the message
+  std::vector<std::string> lines;   // for the message
+  std::optional<Error> unreadable;  // why the first dataset that cannot be opened cannot
+  std::string where;
 };
 
 // C calls this: no exception may leave it.
@@ -220,7 +222,14 @@ herr_t note_dataset(hid_t file, const char* name, const H5O_info_t* object, void
   auto& survey = *static_cast<Survey*>(data);
   const std::string path = std::string("/") + name;
   const auto shape = number_array(file, path);
-  if (!shape) return 0;
+  if (!shape) {
+    const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+    if (!dataset && !survey.unreadable)
+      survey.unreadable =
+          hdf5_error(join_url(survey.where, path), "the dataset cannot be opened", kCopyAgain);
+    H5Eclear2(H5E_DEFAULT);
+    return 0;
+  }
   if (holds_images(*shape) && !describes_the_detector(path)) survey.images.push_back(path);
   if (survey.lines.size() < kMaxListed)
     survey.lines.push_back(fmt::format("{} ({})", path, fmt::join(*shape, " x ")));
@@ -229,6 +238,7 @@ herr_t note_dataset(hid_t file, const char* name, const H5O_info_t* object, void
 
 Survey look_through(const std::string& where, hid_t file) {
   Survey survey;
+  survey.where = where;
   if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_dataset, &survey, H5O_INFO_BASIC) < 0) {
     throw hdf5_error(where, "the file cannot be searched for images", "the file is damaged: copy it again");
   }
@@ -254,6 +264,11 @@ void check_default_plot(const std::string& where, hid_t file, const std::string&
   // It may still come; and a master file may call its images by a name that only a virtual dataset of them
   // would have.
   if (!shape && (growing || (numbered && is_in_data_group(path)))) return;
+  const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset) {
+    throw hdf5_error(join_url(where, path), "the default plot of the file cannot be opened",
+                     fmt::format("name another dataset: {}::/path/to/dataset", where));
+  }
   const std::string what = shape ? fmt::format("has the shape ({})", fmt::join(*shape, " x "))
                                  : std::string("is no array of numbers that can be read");
   throw name_the_dataset(where,
@@ -287,11 +302,22 @@ std::vector<std::string> find_image_datasets(const std::string& where, hid_t fil
   }
 
   const Survey survey = look_through(where, file);
+  // It may be the one that is meant.
+  if (const auto& fault = survey.unreadable) {
+    throw input_error(
+        fault->where(), fault->fault(),
+        fmt::format("{}; or name the dataset that you mean: {}::/path/to/dataset", fault->cure(), where));
+  }
   if (survey.images.size() == 1) return survey.images;
   throw name_the_dataset(
       where,
       survey.images.empty() ? "no dataset of 2 dimensions or more" : "more than one dataset could be meant",
       survey);
+}
+
+bool is_in_raw_files(hid_t dataset) {
+  const Hdf5Handle properties(H5Dget_create_plist(dataset), H5Pclose);
+  return !properties || H5Pget_external_count(properties.get()) > 0;
 }
 
 std::optional<Hdf5Number> read_number(hid_t file, const std::string& path) {
@@ -310,7 +336,7 @@ std::optional<Hdf5Number> read_largest_number(hid_t file, const std::string& pat
   const hssize_t numbers = space ? H5Sget_simple_extent_npoints(space.get()) : 0;
   Hdf5Number largest{.value = std::numeric_limits<double>::quiet_NaN(),
                      .units = text_attribute(dataset.get(), "units")};
-  if (numbers < 1 || numbers > kMostNumbers) return largest;
+  if (numbers < 1 || numbers > kMostNumbers || is_in_raw_files(dataset.get())) return largest;
   std::vector<double> values(static_cast<std::size_t>(numbers));
   const bool good =
       H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0;
@@ -326,7 +352,7 @@ std::optional<Hdf5Number> read_largest_number(hid_t file, const std::string& pat
 std::string read_label(hid_t file, const std::string& path) {
   const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
   H5Eclear2(H5E_DEFAULT);
-  if (!dataset) return {};
+  if (!dataset || is_in_raw_files(dataset.get())) return {};
   const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose);
   const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
   return text_of(type, space, [&](void* to) {

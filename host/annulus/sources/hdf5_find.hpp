@@ -27,6 +27,9 @@ std::optional<Hdf5Number> read_number(hid_t file, const std::string& path);
 // The same of an array: the number that is farthest from 0. NaN if there are numbers that cannot be read.
 std::optional<Hdf5Number> read_largest_number(hid_t file, const std::string& path);
 
+// Whether the elements of a dataset lie outside of HDF5 files.
+bool is_in_raw_files(hid_t dataset);
+
 // A text in the file; empty if there is none.
 std::string read_label(hid_t file, const std::string& path);
 

@@ -107,7 +107,7 @@ void read_instrument(hid_t file, const std::string& dataset, SourceInfo& info) {
   }
 }
 
-std::optional<DatasetPlace> find_pixel_mask(hid_t file, const std::string& file_path,
+std::optional<DatasetPlace> find_pixel_mask(hid_t file, const std::string& file_path, const Fence& fence,
                                             const std::string& dataset) {
   const auto instrument = instrument_of(dataset);
   if (!instrument) return std::nullopt;
@@ -115,7 +115,7 @@ std::optional<DatasetPlace> find_pixel_mask(hid_t file, const std::string& file_
     const std::string path = *instrument + group + "/pixel_mask";
     const bool present = H5Lexists(file, path.c_str(), H5P_DEFAULT) > 0;
     H5Eclear2(H5E_DEFAULT);
-    if (present) return locate_dataset(file, file_path, path);
+    if (present) return locate_dataset(file, file_path, path, fence);
   }
   return std::nullopt;
 }

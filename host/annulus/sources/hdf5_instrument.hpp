@@ -15,7 +15,7 @@ namespace annulus {
 void read_instrument(hid_t file, const std::string& dataset, SourceInfo& info);
 
 // The dataset that marks pixels to exclude, if there is one.
-std::optional<DatasetPlace> find_pixel_mask(hid_t file, const std::string& file_path,
+std::optional<DatasetPlace> find_pixel_mask(hid_t file, const std::string& file_path, const Fence& fence,
                                             const std::string& dataset);
 
 }  // namespace annulus

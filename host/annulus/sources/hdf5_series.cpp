@@ -16,8 +16,8 @@ constexpr std::size_t kMostOpen = 4;
 
 }  // namespace
 
-Hdf5Series::Hdf5Series(std::string path, std::string dataset, bool growing)
-    : path_(std::move(path)), dataset_(std::move(dataset)), growing_(growing) {
+Hdf5Series::Hdf5Series(std::string path, std::string dataset, bool growing, Fence fence)
+    : path_(std::move(path)), dataset_(std::move(dataset)), growing_(growing), fence_(std::move(fence)) {
   if (growing_) {
     look();
   } else {
@@ -28,13 +28,13 @@ Hdf5Series::Hdf5Series(std::string path, std::string dataset, bool growing)
 
 std::vector<std::string> Hdf5Series::find_paths() const {
   if (!dataset_.empty()) return {dataset_};
-  const Hdf5Handle file = open_hdf5_file(path_);
+  const Hdf5Handle file = open_hdf5_file(path_, fence_);
   return find_image_datasets(path_, file.get(), growing_);
 }
 
 std::unique_ptr<const Hdf5Dataset> Hdf5Series::open(const std::string& path) const {
-  const Hdf5Handle file = open_hdf5_file(path_);
-  auto dataset = std::make_unique<const Hdf5Dataset>(locate_dataset(file.get(), path_, path));
+  const Hdf5Handle file = open_hdf5_file(path_, fence_);
+  auto dataset = std::make_unique<const Hdf5Dataset>(locate_dataset(file.get(), path_, path, fence_), fence_);
   const std::string url = dataset->place().url();
   if (described_ && (dataset->type() != type_ || dataset->shape() != shape_)) {
     throw input_error(
@@ -175,6 +175,16 @@ FetchedFrame Hdf5Series::fetch(std::uint64_t i) {
   // A writer that opens its file for every frame must not find it in use; one in SWMR mode does not mind.
   if (!part.complete && !part.dataset->is_shared_with_writer()) close(part);
   return fetched;
+}
+
+void Hdf5Series::touch() {
+  for (Part& part : parts_) {
+    try {
+      if (!part.fault) use(part).touch();
+    } catch (const Error&) {
+      // A fault of this part, which its frames will say.
+    }
+  }
 }
 
 void Hdf5Series::close(Part& part) {

@@ -16,7 +16,7 @@ class Hdf5Series {
  public:
   // An empty dataset means the default of the file (hdf5_find.hpp). The frames of a numbered dataset that
   // cannot be read are bad ones among the others; if there is none that can be read, throws kInput.
-  Hdf5Series(std::string path, std::string dataset, bool growing);
+  Hdf5Series(std::string path, std::string dataset, bool growing, Fence fence);
 
   const std::string& path() const { return path_; }
   const std::string& first_dataset() const { return parts_.front().path; }
@@ -49,6 +49,9 @@ class Hdf5Series {
   // Growing series: false as long as the file of frame i, which was there, cannot be opened because its
   // writer has it.
   bool can_open(std::uint64_t i);
+
+  // For a probe: reads all of the structure that fetch() will use.
+  void touch();
 
   // Growing series: looks again at what is not complete. A frame counts when all of its chunks are there, and
   // all frames before it.
@@ -93,6 +96,7 @@ class Hdf5Series {
   std::string path_;
   std::string dataset_;
   bool growing_;
+  Fence fence_;
   bool described_ = false;
   PixelType type_ = PixelType::kI32;
   Shape shape_;

@@ -1,5 +1,6 @@
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/clock.hpp>
+#include <annulus/hdf5/probe.hpp>
 #include <annulus/sources/formats.hpp>
 #include <annulus/sources/hdf5_instrument.hpp>
 #include <annulus/sources/hdf5_series.hpp>
@@ -19,10 +20,12 @@ namespace {
 
 class Hdf5Source : public FrameSource {
  public:
-  Hdf5Source(const std::string& path, const std::string& dataset, std::optional<double> follow)
-      : path_(path), follow_(follow) {
+  Hdf5Source(const std::string& path, const std::string& dataset, const OpenOptions& options)
+      : path_(path),
+        fence_(std::make_shared<const LinkFence>(path, options.allow_links)),
+        follow_(options.follow) {
     const Hdf5Session session;
-    series_.emplace(path, dataset, follow.has_value());
+    series_.emplace(path, dataset, follow_.has_value(), fence_);
     info_.format = "HDF5";
     info_.type = series_->type();
     info_.shape = series_->shape();
@@ -32,8 +35,10 @@ class Hdf5Source : public FrameSource {
     info_.payloads_vary = true;
     info_.bytes_held = series_->held_bytes();
     for (const std::string& url : series_->datasets()) info_.header.emplace_back("dataset", url);
-    const Hdf5Handle file = open_hdf5_file(path_);
+    const Hdf5Handle file = open_hdf5_file(path_, fence_);
     read_instrument(file.get(), series_->first_dataset(), info_);
+    // What was left out may have been the limit of counts.
+    if (const auto refused = fence_->refused()) check_fence(path_, *refused, *fence_);
     // The promise is about the whole series.
     if (!dataset.empty()) info_.promised.reset();
     if (!follow_) series_->reckon_missing(info_.promised);
@@ -48,6 +53,17 @@ class Hdf5Source : public FrameSource {
   }
 
   const SourceInfo& info() const override { return info_; }
+
+  void touch() {
+    const Hdf5Session session;
+    series_->touch();
+    const Hdf5Handle file = open_hdf5_file(path_, fence_);
+    if (const auto mask = find_pixel_mask(file.get(), path_, fence_, series_->first_dataset())) {
+      const Hdf5Dataset dataset(*mask, fence_);
+      dataset.touch();
+      dataset.fetch(0);
+    }
+  }
 
   Frame read(std::uint64_t i) const override {
     if (i >= frames_) {
@@ -72,10 +88,10 @@ class Hdf5Source : public FrameSource {
     Frame frame;
     {
       const Hdf5Session session;
-      const Hdf5Handle file = open_hdf5_file(path_);
-      const auto place = find_pixel_mask(file.get(), path_, series_->first_dataset());
+      const Hdf5Handle file = open_hdf5_file(path_, fence_);
+      const auto place = find_pixel_mask(file.get(), path_, fence_, series_->first_dataset());
       if (!place) return std::nullopt;
-      const Hdf5Dataset dataset(*place);
+      const Hdf5Dataset dataset(*place, fence_);
       frame.type = dataset.type();
       frame.shape = dataset.shape();
       frame.id.source = place->url();
@@ -143,6 +159,7 @@ class Hdf5Source : public FrameSource {
   }
 
   std::string path_;
+  Fence fence_;
   std::optional<double> follow_;
   SourceInfo info_;
   mutable std::optional<Hdf5Series> series_;  // with the HDF5 lock held
@@ -165,7 +182,21 @@ bool looks_like_hdf5(std::span<const std::byte> head) {
 
 std::unique_ptr<FrameSource> open_hdf5(const std::string& path, const std::string& dataset,
                                        const OpenOptions& options) {
-  return std::make_unique<Hdf5Source>(path, dataset, options.follow);
+  const std::string follow = options.follow ? fmt::format("{}", *options.follow) : "";
+  probe_hdf5(path, {kProbeFrames, path, dataset, follow, options.allow_links});
+  return std::make_unique<Hdf5Source>(path, dataset, options);
+}
+
+void touch_hdf5(const ProbeRequest& request) {
+  OpenOptions options;
+  if (!request.at(3).empty()) options.follow = parse_real(request[3]);
+  options.allow_links = request.at(4);
+  Hdf5Source source(request[1], request[2], options);
+  try {
+    source.touch();
+  } catch (const Error&) {
+    // A fault of its frames or its mask, not of the file.
+  }
 }
 
 }  // namespace annulus

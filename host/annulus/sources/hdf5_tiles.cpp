@@ -68,7 +68,9 @@ std::optional<ChunkPacking> known_packing(const std::string& where, const std::v
   return ChunkPacking{Kind::kShuffledBits, Codec::kRaw, block};
 }
 
-Bytes unpack_tile(const TileLayout& layout, std::uint64_t frame, const StoredTile& tile) {
+namespace {
+
+Bytes without_packing(const TileLayout& layout, std::uint64_t frame, const StoredTile& tile) {
   const std::uint64_t elements = layout.chunk[0] * layout.chunk[1] * layout.chunk[2];
   const std::size_t element_size = size_of(layout.type);
   switch (tile.packing.kind) {
@@ -84,6 +86,13 @@ Bytes unpack_tile(const TileLayout& layout, std::uint64_t frame, const StoredTil
                                  fmt::format("{}, frame {}", layout.where, frame)));
   }
   return tile.bytes;
+}
+
+}  // namespace
+
+Bytes unpack_tile(const TileLayout& layout, std::uint64_t frame, const StoredTile& tile) {
+  Bytes elements = without_packing(layout, frame, tile);
+  return tile.packing.swapped ? byte_swapped(layout.where, elements, size_of(layout.type)) : elements;
 }
 
 Bytes assemble_tiles(const TileLayout& layout, std::uint64_t frame, const std::vector<StoredTile>& tiles) {

@@ -21,6 +21,9 @@ struct ChunkPacking {
   enum class Kind { kNone, kShuffledBits, kCodec } kind = Kind::kNone;
   Codec codec = Codec::kRaw;       // for kCodec
   std::size_t block_elements = 0;  // for kShuffledBits
+  bool swapped = false;            // elements are big endian
+
+  bool changes_nothing() const { return kind == Kind::kNone && !swapped; }
 };
 
 // None if only the library could unpack such chunks. Throws kInput, naming `where`, for a filter that is set

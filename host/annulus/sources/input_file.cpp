@@ -44,7 +44,7 @@ std::size_t read_descriptor(const std::string& path, int descriptor, std::uint64
 
 }  // namespace
 
-InputFile::InputFile(std::string path) : path_(std::move(path)) {
+InputFile::InputFile(std::string path, std::uint64_t most_unpacked) : path_(std::move(path)) {
   // Not blocking: opening a pipe that nobody writes to must not hang.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) throw cannot_open(path_, errno);
@@ -60,8 +60,9 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
 
     compression_ = sniff_compression(head_.view());
     if (compression_ == Compression::kNone) return;
-    if (size_ > kMaxUnpacked) throw input_error(path_, "the archive is too large", "unpack it yourself");
-    memory_ = Bytes(decompress(path_, compression_, read_all().view()));
+    // One that is larger than what it may unpack to is refused before it is read.
+    if (size_ > most_unpacked) throw too_much_to_unpack(path_, most_unpacked);
+    memory_ = Bytes(decompress(path_, compression_, read_all().view(), most_unpacked));
     if (memory_.empty()) throw input_error(path_, "the archive holds an empty file");
     ::close(std::exchange(descriptor_, -1));
     size_ = memory_.size();

@@ -7,6 +7,7 @@
 
 #include <annulus/core/bytes.hpp>
 #include <annulus/sources/decompress.hpp>
+#include <annulus/sources/frame_source.hpp>
 
 #include <cstdint>
 #include <span>
@@ -17,8 +18,9 @@ namespace annulus {
 // Reads may come from several threads at once.
 class InputFile {
  public:
-  // Throws kInput if the file is missing, empty, no plain file, not readable, or a damaged archive.
-  explicit InputFile(std::string path);
+  // Throws kInput if the file is missing, empty, no plain file, not readable, or an archive that is damaged
+  // or unpacks to more than so many bytes.
+  explicit InputFile(std::string path, std::uint64_t most_unpacked = OpenOptions().most_unpacked);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;

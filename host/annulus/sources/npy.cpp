@@ -4,8 +4,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace annulus {
@@ -13,7 +17,6 @@ namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr const char* kSaveAgain = "the file is damaged or incomplete: save it again";
-constexpr const char* kSaveInOrder = "save numpy.ascontiguousarray(array) instead";
 
 // The text after 'key': in the dictionary that is the header.
 std::string_view value_of(const std::string& where, std::string_view header, std::string_view key) {
@@ -69,9 +72,18 @@ std::vector<std::int64_t> parse_shape(const std::string& where, std::string_view
   return shape;
 }
 
+// Consecutive frames of a stack in Fortran order, in which the pixels of a frame lie as far apart as there
+// are frames. One pass through the file collects all of them.
+struct CollectedFrames {
+  std::uint64_t first = 0;
+  std::vector<Bytes> frames;
+
+  bool has(std::uint64_t i) const { return i >= first && i - first < frames.size(); }
+};
+
 class NpySource : public FrameSource {
  public:
-  explicit NpySource(std::unique_ptr<InputFile> file) : file_(std::move(file)) {
+  NpySource(std::unique_ptr<InputFile> file, std::uint64_t memory) : file_(std::move(file)), memory_(memory) {
     const std::string& path = file_->path();
     const Bytes start = file_->read(0, 10);
     const auto byte = [&](std::size_t i) { return std::to_integer<std::uint64_t>(start.view()[i]); };
@@ -95,6 +107,7 @@ class NpySource : public FrameSource {
 
   Frame read(std::uint64_t i) const override {
     check_frame_index(file_->path(), info_, i);
+    if (strewn()) return make_frame(info_, file_->path(), i, collected(i));
     Bytes payload = file_->read(offset_ + i * frame_bytes_, frame_bytes_);
     if (element_.big_endian) payload = byte_swapped(file_->path(), payload, size_of(element_.type));
     if (fortran_order_) payload = transposed(payload);
@@ -115,9 +128,6 @@ class NpySource : public FrameSource {
       throw input_error(path, fmt::format("an array of {} dimensions is no image", shape.size()),
                         "2 dimensions make an image, 3 a stack of them");
     }
-    if (shape.size() == 3 && fortran_order_) {
-      throw input_error(path, "a stack in Fortran order has no frame in one piece", kSaveInOrder);
-    }
     info_.format = file_->format_name("NPY");
     info_.bytes_held = file_->bytes_held();
     info_.type = element_.type;
@@ -134,6 +144,52 @@ class NpySource : public FrameSource {
           kSaveAgain);
     }
     info_.frames = static_cast<std::uint64_t>(frames);
+    if (strewn()) {
+      // Two sets of frames are held: while one is read, the frames of the one before may still be asked for.
+      collect_ = std::clamp<std::uint64_t>(memory_ / 2 / frame_bytes_, 1, info_.frames);
+      info_.bytes_held += std::min(2 * collect_, info_.frames) * frame_bytes_;
+    }
+  }
+
+  bool strewn() const { return fortran_order_ && info_.frames > 1; }
+
+  Bytes collected(std::uint64_t i) const {
+    const std::lock_guard lock(mutex_);
+    for (const CollectedFrames& set : collected_) {
+      if (set.has(i)) return set.frames[i - set.first];
+    }
+    collected_[0] = std::move(collected_[1]);
+    collected_[1] = {};
+    collected_[1] = collect(i / collect_ * collect_);
+    return collected_[1].frames[i - collected_[1].first];
+  }
+
+  CollectedFrames collect(std::uint64_t first) const {
+    constexpr std::uint64_t kBlock = 4 << 20;
+    const std::size_t width = size_of(info_.type);
+    const std::uint64_t count = std::min(collect_, info_.frames - first);
+    std::vector<Buffer> buffers;
+    for (std::uint64_t i = 0; i < count; ++i) buffers.push_back(allocate(file_->path(), frame_bytes_));
+    // A pixel of all frames, then the one below it; columns follow each other.
+    const std::uint64_t pixel_bytes = info_.frames * width;
+    const std::uint64_t pixels = info_.shape.size(),
+                        together = std::max<std::uint64_t>(1, kBlock / pixel_bytes);
+    for (std::uint64_t start = 0; start < pixels; start += together) {
+      const std::uint64_t end = std::min(start + together, pixels);
+      Bytes block = file_->read(offset_ + start * pixel_bytes, (end - start) * pixel_bytes);
+      if (element_.big_endian) block = byte_swapped(file_->path(), block, width);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const std::byte* from = block.data() + (first + i) * width;
+        std::byte* const to = buffers[i].bytes.get();
+        for (std::uint64_t pixel = start; pixel < end; ++pixel, from += pixel_bytes) {
+          const std::uint64_t row = pixel % info_.shape.rows, col = pixel / info_.shape.rows;
+          std::memcpy(to + (row * info_.shape.cols + col) * width, from, width);
+        }
+      }
+    }
+    CollectedFrames set{first, {}};
+    for (Buffer& buffer : buffers) set.frames.push_back(std::move(buffer).freeze());
+    return set;
   }
 
   Bytes transposed(const Bytes& columns) const {
@@ -154,14 +210,20 @@ class NpySource : public FrameSource {
   ElementType element_;
   bool fortran_order_ = false;
   SourceInfo info_;
+
+  // Of a stack in Fortran order.
+  std::uint64_t memory_ = 0;
+  std::uint64_t collect_ = 1;  // frames in one pass
+  mutable std::mutex mutex_;
+  mutable std::array<CollectedFrames, 2> collected_;  // the last set at the end
 };
 
 }  // namespace
 
 bool looks_like_npy(std::span<const std::byte> head) { return as_text(head).starts_with(kMagic); }
 
-std::unique_ptr<FrameSource> open_npy(std::unique_ptr<InputFile> file) {
-  return std::make_unique<NpySource>(std::move(file));
+std::unique_ptr<FrameSource> open_npy(std::unique_ptr<InputFile> file, const OpenOptions& options) {
+  return std::make_unique<NpySource>(std::move(file), options.most_unpacked);
 }
 
 }  // namespace annulus

@@ -155,6 +155,44 @@ TEST_F(EigerTest, WideAndFloatingPixelsAreUnpackedHere) {
   }
 }
 
+TEST_F(EigerTest, BigEndianPixelsAreUnpackedAndTurnedRound) {
+  const auto pixels = counts<std::uint32_t>(2 * 37, 5);
+  std::vector<std::uint32_t> swapped;
+  for (const std::uint32_t pixel : pixels) swapped.push_back(__builtin_bswap32(pixel));
+  const auto bytes = std::as_bytes(std::span(swapped));
+  const std::vector<std::tuple<const char*, H5Z_filter_t, unsigned, Codec>> cases = {
+      {"lz4", kBitshuffle, 2, Codec::kBitshuffleLz4},
+      {"zstd", kBitshuffle, 3, Codec::kBitshuffleZstd},
+      {"plain_lz4", kLz4, 0, Codec::kLz4}};
+  for (const auto& [name, filter, compression, codec] : cases) {
+    const auto values = bitshuffle_values(4, compression);
+    // A frame in a chunk, one of them with its filter skipped; both in one chunk.
+    const hid_t alone =
+        packed(fmt::format("/{}", name), {3, 1, 37}, {1, 1, 37}, H5T_STD_U32BE, filter, values);
+    for (const std::size_t i : {0u, 1u})
+      put_chunk(alone, {i, 0, 0}, encode_blocks(codec, bytes.subspan(4 * 37 * i, 4 * 37), 4));
+    put_chunk(alone, {2, 0, 0}, {bytes.begin(), bytes.begin() + 4 * 37}, 1);
+    H5Dclose(alone);
+    const hid_t both =
+        packed(fmt::format("/{}_both", name), {2, 1, 37}, {2, 1, 37}, H5T_STD_U32BE, filter, values);
+    put_chunk(both, {0, 0, 0}, encode_blocks(codec, bytes, 4));
+    H5Dclose(both);
+  }
+  const auto& file = close();
+  const auto frame = [&](std::ptrdiff_t i) {
+    return std::vector(pixels.begin() + 37 * i, pixels.begin() + 37 * (i + 1));
+  };
+  for (const auto& [name, filter, compression, codec] : cases) {
+    const auto alone = open_source(fmt::format("{}::/{}", file, name));
+    EXPECT_THAT(pixels_of<std::uint32_t>(alone->read(0)), ElementsAreArray(frame(0))) << name;
+    EXPECT_THAT(pixels_of<std::uint32_t>(alone->read(1)), ElementsAreArray(frame(1))) << name;
+    EXPECT_THAT(pixels_of<std::uint32_t>(alone->read(2)), ElementsAreArray(frame(0))) << name;
+    const auto both = open_source(fmt::format("{}::/{}_both", file, name));
+    EXPECT_THAT(pixels_of<std::uint32_t>(both->read(1)), ElementsAreArray(frame(1))) << name;
+    EXPECT_THAT(pixels_of<std::uint32_t>(both->read(0)), ElementsAreArray(frame(0))) << name;
+  }
+}
+
 // 3 frames of 5 x 7 in chunks of 2 x 2 x 4, each of which knows its place.
 TEST_F(EigerTest, TilesAndChunksOfSeveralFramesAreSetInPlace) {
   const hid_t id = packed("/a", {3, 5, 7}, {2, 2, 4}, H5T_STD_I32LE, kLz4, {});

@@ -102,7 +102,8 @@ TEST_F(InputFileTest, RefusesArchivesCutAtAnyByte) {
        {std::pair{gzipped(text), Compression::kGzip}, {bzipped(text), Compression::kBzip2}}) {
     const auto bytes = std::as_bytes(std::span(packed));
     for (std::size_t size = 0; size < packed.size(); ++size) {
-      ASSERT_THAT(input_fault([&] { decompress("a", kind, bytes.first(size)); }), HasSubstr("ends too early"))
+      ASSERT_THAT(input_fault([&] { decompress("a", kind, bytes.first(size), 1 << 20); }),
+                  HasSubstr("ends too early"))
           << size;
     }
     EXPECT_THAT(fault_of(write("a", packed.substr(0, packed.size() - 1))), HasSubstr("ends too early"));
@@ -126,7 +127,10 @@ TEST_F(InputFileTest, RefusesArchivesThatUnpackToTooMuch) {
     const auto bytes = std::as_bytes(std::span(packed));
     EXPECT_EQ(decompress("a", kind, bytes, zeros.size() + 1).size(), zeros.size());
     EXPECT_THAT(input_fault([&] { decompress("a", kind, bytes, zeros.size() / 2); }),
-                HasSubstr("unpacks to more than"));
+                HasSubstr("unpacks to more than 0 MiB"));
+    const std::string name = write("packed", packed);
+    EXPECT_EQ(InputFile(name, 1 << 20).size(), zeros.size());
+    EXPECT_THAT(input_fault([&] { InputFile(name, (1 << 20) - 1); }), HasSubstr("`memory`"));
   }
 }
 

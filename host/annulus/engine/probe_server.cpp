@@ -1,0 +1,15 @@
+#include <annulus/engine/probe_server.hpp>
+#include <annulus/hdf5/probe.hpp>
+#include <annulus/outputs/reader.hpp>
+#include <annulus/sources/formats.hpp>
+
+namespace annulus {
+
+int serve_hdf5_probes() {
+  return serve_probes([](const ProbeRequest& request) {
+    if (request.at(0) == kProbeFrames) touch_hdf5(request);
+    if (request.at(0) == kProbeOutput) touch_output(request.at(1));
+  });
+}
+
+}  // namespace annulus
