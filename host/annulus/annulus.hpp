@@ -7,6 +7,7 @@
 #include <annulus/core/frame.hpp>
 #include <annulus/engine/inputs.hpp>
 #include <annulus/engine/integrator.hpp>
+#include <annulus/engine/probe_server.hpp>
 #include <annulus/engine/reduce.hpp>
 #include <annulus/engine/run.hpp>
 #include <annulus/geometry/detector.hpp>
