@@ -82,7 +82,8 @@ int verify(const VerifyCommand& command) {
     const std::string recorded =
         result.recorded_bad > 0 ? fmt::format("; {} recorded as bad when reduced", result.recorded_bad) : "";
     if (!command.quiet) {
-      for (const auto& note : result.notes) print_error("annulus: {}\n", on_one_line(note.get<std::string>()));
+      for (const auto& note : result.notes)
+        print_error("annulus: {}\n", on_one_line(note.get<std::string>()));
       fmt::print("{} frames verified, {} bad{}\n", result.frames, result.faults.size(), recorded);
     }
   }
