@@ -253,7 +253,8 @@ void blank_tails(hid_t file, std::uint64_t frames) {
     const bool relied_on = is_path(layout::kStatus) || is_path(layout::kFault) || is_sparse(path);
     if (!relied_on) return;
     RowDataset dataset(file, path, extent);
-    dataset.resize(std::max(dataset.rows(), end_of_chunks(dataset.id())));
+    const std::uint64_t rows = dataset.rows();
+    dataset.resize(std::max(rows, end_of_chunks(dataset.id())));
     const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose);
     std::vector<std::byte> row(extent.values() * dataset.value_bytes());
     const auto not_stored = static_cast<std::byte>(layout::Status::kNotStored);
@@ -262,6 +263,8 @@ void blank_tails(hid_t file, std::uint64_t frames) {
       const ReadRows read = read_rows(file, path, extent, i, 1, type.get(), row.data());
       if (read != ReadRows::kGood || row != blank) dataset.write(i, 1, blank.data());
     }
+    // Readers take the length of `status` for the number of frames.
+    dataset.resize(is_path(layout::kStatus) ? frames : rows);
   });
 }
 
