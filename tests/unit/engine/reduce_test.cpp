@@ -1,7 +1,7 @@
 #include <annulus/backends/registry.hpp>
 #include <annulus/core/error.hpp>
+#include <annulus/engine/inputs.hpp>
 #include <annulus/engine/reduce.hpp>
-#include <annulus/engine/scan_plan.hpp>
 #include <annulus/sources/file_stream.hpp>
 
 #include <gmock/gmock.h>
