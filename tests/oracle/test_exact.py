@@ -86,3 +86,25 @@ def test_shares_equal_pyfais_matrix(annulus, tmp_path):
 
     assert abs(ours - matrix(numpy_patterns.EXACT)).max() < 2e-7
     assert abs(reference - matrix(numpy_patterns.PYFAI_0_21)).max() < 1e-5
+
+
+# The top three of unsigned types are marks of invalid pixels.
+@pytest.mark.parametrize("bins, dtype, largest", [(1, "uint32", 2 ** 32 - 4), (4, "uint32", 2 ** 32 - 4), (2, "int32", 2 ** 31 - 1)])
+def test_millions_of_the_largest_counts_in_few_bins_do_not_overflow(annulus, tmp_path, bins, dtype, largest):
+    """An Eiger 4M whose every pixel has the largest count of its type: the sums are at the bound of the proof."""
+    (tmp_path / "eiger.poni").write_text(
+        "poni_version: 2\nDetector: Eiger4M\nDetector_config: {}\nDistance: 0.2\nPoni1: 0.081\nPoni2: 0.077\n"
+        "Rot1: 0.01\nRot2: -0.02\nRot3: 0\nWavelength: 1e-10\n")
+    numpy.save(tmp_path / "image.npy", numpy.full((2167, 2070), largest, dtype))
+    arguments = ["integrate", "-p", tmp_path / "eiger.poni", "-n", bins, "--error-model", "poisson", "-q", tmp_path / "image.npy"]
+    done = annulus(*arguments, "-o", tmp_path / "out.nxs")
+    assert done.returncode == 0, done.stderr
+    assert_model_agrees(annulus, arguments, tmp_path / "out.nxs", tmp_path / "model.nxs")
+    with h5py.File(tmp_path / "out.nxs") as output:
+        sums = output["/entry/reduction/accumulators"]
+        assert sums.attrs["weight_bits"] < 12
+        assert not numpy.any(sums["missing_count"][0])
+        # In Python's integers, which have no end.
+        assert [int(signal) for signal in sums["signal"][0]] == [int(count) * largest for count in sums["count"]]
+        assert sum(map(int, sums["count"])) % (1 << int(sums.attrs["weight_bits"])) == 0
+        assert numpy.all(sums["variance"][0] > 0)
