@@ -1,7 +1,7 @@
 """Shared by the tests in Python, which reach the program only through its command line.
 
 ANNULUS names the program; ANNULUS_SHARED_DATA the folder of real detector files; ANNULUS_REPORT a folder for
-tables that are worth reading even when everything passes, and ANNULUS_REPORT_SUFFIX what their names end with.
+tables that are worth reading even when everything passes.
 """
 
 import os
@@ -35,13 +35,12 @@ def shared_data():
 
 @pytest.fixture(scope="module")
 def report(request):
-    """A list of lines; printed and, if ANNULUS_REPORT is set, kept as <test file><suffix>.txt."""
+    """A list of lines; printed and, if ANNULUS_REPORT is set, kept as <test file>.txt."""
     lines = []
     yield lines
     folder = os.environ.get("ANNULUS_REPORT")
     if folder and lines:
         path = pathlib.Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        suffix = os.environ.get("ANNULUS_REPORT_SUFFIX", "")
-        (path / f"{request.module.__name__}{suffix}.txt").write_text("\n".join(lines) + "\n")
+        (path / f"{request.module.__name__}.txt").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))

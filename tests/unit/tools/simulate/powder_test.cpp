@@ -130,13 +130,14 @@ TEST(PowderScan, DoesNotDependOnThreads) {
   for (std::uint64_t i = 0; i < options.frames; ++i) EXPECT_EQ(images[i].pixels, one.frame(i).pixels) << i;
 }
 
-// Computed once and kept: scans must not change from machine to machine or from version to version.
+// Computed once and kept: scans must not change from machine to machine, and from version to version only on
+// purpose (last in 0.2, when pixels got their exact places).
 TEST(PowderScan, HasTheBytesItHasOnEveryMachine) {
   Sha256 sum;
   const PowderScan scan(small_scan());
   sum.add_array(scan.frame(0).pixels);
   sum.add_array(scan.frame(3).pixels);
-  EXPECT_EQ(sum.finish(), "c2bf2ae086a8687946da9922a50c63536be45b74327b358af22e9bc436d8c607");
+  EXPECT_EQ(sum.finish(), "5080c9cca4a9d6477a7518cb9f9d85d1bb79f21154e2b82fc4549f44cd1e7351");
 }
 
 TEST(PowderScan, MarksGapsAndDefectsAndNothingElse) {
