@@ -242,6 +242,27 @@ def test_one_deadly_file_costs_one_file(integrate, tmp_path):
         assert b"the HDF5 library crashes" in result["entry/frames/fault"][3, 0]
 
 
+def test_mutated_files_cost_nothing_but_themselves(integrate, tmp_path):
+    random = numpy.random.default_rng(23)
+    folder = tmp_path / "mutated"
+    folder.mkdir()
+    for i in range(40):
+        path = folder / f"frame_{i:02}.h5"
+        with h5py.File(path, "w", libver="latest" if i % 2 else "earliest") as file:
+            many = file.create_group("many", track_order=True)
+            for k in range(12):
+                many[f"name{k}"] = k
+            file.create_dataset("frames", data=frames(1), chunks=(1, ROWS, COLS), compression="gzip")
+        content = bytearray(path.read_bytes())
+        for at in random.integers(8, len(content), 1 + i % 3) if i else []:
+            content[at] ^= 1 << random.integers(8)
+        path.write_bytes(content)
+    done, output = integrate(folder, options=["--keep-going"])
+    assert done.returncode in (0, SOME_BAD), (done.returncode, done.stderr)
+    with h5py.File(output) as result:
+        assert len(result["entry/frames/status"]) >= 40
+
+
 # --- where files may lead
 
 
