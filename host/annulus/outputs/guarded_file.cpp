@@ -65,11 +65,13 @@ struct GuardedFile : H5FD_t {
   haddr_t end = 0;        // end of the file
   dev_t device = 0;
   ino_t inode = 0;
-  Ranges written;                    // what may be pointed to
-  std::vector<HeldWrite> held;       // until the next commit, or for ever after a failure
-  bool ordered = false;              // readers are there: held writes keep the order of HDF5
-  bool unsynchronised = false;       // something was written since the last fdatasync
-  bool new_unsynchronised = false;   // where nothing had been before
+  Ranges written;                   // what may be pointed to
+  std::vector<HeldWrite> held;      // until the next commit, or for ever after a failure
+  bool ordered = false;             // readers are there: held writes keep the order of HDF5
+  bool unsynchronised = false;      // something was written since the last fdatasync
+  bool new_unsynchronised = false;  // where nothing had been before
+  // Metadata of this session. HDF5 needs it to close a file that another program has cut short.
+  std::map<haddr_t, std::vector<std::byte>> metadata;
   std::optional<haddr_t> shrink_to;  // by the next commit, when nothing points to what is behind
 };
 
@@ -177,6 +179,7 @@ bool synchronise(GuardedFile& file) {
 
 // What another program cut off comes back as zeros with the next write behind it: so every write looks.
 bool is_whole(GuardedFile& file) {
+  if (file.fault->failed()) return false;
   struct stat status {};
   if (fstat(file.descriptor, &status) != 0) {
     remember(*file.fault, errno);
@@ -217,9 +220,19 @@ herr_t get_handle(H5FD_t* base, hid_t, void** handle) {
   return 0;
 }
 
-herr_t read_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
+// What `kept` holds of a part of the file.
+void overlay(haddr_t kept_at, const std::vector<std::byte>& kept, haddr_t address, std::byte* bytes,
+             size_t size) {
+  const haddr_t first = std::max(address, kept_at);
+  const haddr_t last = std::min(address + size, kept_at + kept.size());
+  if (first < last) std::memcpy(bytes + (first - address), kept.data() + (first - kept_at), last - first);
+}
+
+herr_t read_file(H5FD_t* base, H5FD_mem_t type, hid_t, haddr_t address, size_t size, void* buffer) {
   GuardedFile& file = self(base);
   auto* bytes = static_cast<std::byte*>(buffer);
+  const bool metadata = type != H5FD_MEM_DRAW;
+  if (metadata) is_whole(file);
   for (std::size_t done = 0; done < size;) {
     const ssize_t got = pread(file.descriptor, bytes + done, std::min(size - done, kLargestTransfer),
                               static_cast<off_t>(address + done));
@@ -231,12 +244,16 @@ herr_t read_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t address, size_t size, 
     }
     done += static_cast<std::size_t>(got);
   }
-  for (const GuardedFile::HeldWrite& write : file.held) {
-    const haddr_t first = std::max(address, write.address);
-    const haddr_t last = std::min(address + size, write.address + write.bytes.size());
-    if (first < last) {
-      std::memcpy(bytes + (first - address), write.bytes.data() + (first - write.address), last - first);
-    }
+  if (file.fault->cut_short) {
+    for (const auto& [kept_at, kept] : file.metadata) overlay(kept_at, kept, address, bytes, size);
+  }
+  for (const GuardedFile::HeldWrite& write : file.held)
+    overlay(write.address, write.bytes, address, bytes, size);
+  if (!metadata || file.fault->cut_short) return 0;
+  try {
+    file.metadata.try_emplace(address, bytes, bytes + size);
+  } catch (const std::bad_alloc&) {
+    return -1;
   }
   return 0;
 }
@@ -285,6 +302,7 @@ herr_t write_file(H5FD_t* base, H5FD_mem_t type, hid_t, haddr_t address, size_t 
       hold(file, address, bytes, size);
     }
     file.written.add(address, address + size);
+    if (type != H5FD_MEM_DRAW) file.metadata.insert_or_assign(address, std::vector(bytes, bytes + size));
   } catch (const std::bad_alloc&) {
     return -1;
   }
