@@ -10,7 +10,7 @@ from peers import stored
 from program import Program
 from releases import all_releases
 from turns import Turns
-from verdict import Result
+from verdict import Result, limit_beside
 
 MODELS = ("no", "poisson")
 POLARIZATION = 0.99  # of the simulated beam
@@ -121,7 +121,7 @@ def judge_patterns(result, releases, folder, frames):
             tuned = stored(folder / f"{release.name} tuned {model}.h5", frames)
             result.compare(f"{release.name}: tuned, {model}", tuned, reference)
             ours = Program.stored(folder / f"annulus_{model}_{result.options.threads}.nxs", frames)
-            result.compare(f"{release.name}: annulus, {model}", ours, reference)
+            result.compare(f"{release.name}: annulus, {model}", ours, reference, limit_beside(release.versions["pyFAI"]))
 
 
 def decode_real_files(result, program, releases, options, folder):

@@ -8,7 +8,7 @@ from comparison import DECODED, MODELS, POLARIZATION, Turns, add_annulus
 from peers import stored
 from program import Program
 from releases import all_releases
-from verdict import Result
+from verdict import Result, limit_beside
 
 LARGE = "Eiger16M"
 SERIES = 16  # frames of a large scan, which is then repeated
@@ -44,7 +44,8 @@ def run(options, folder):
     for release in releases:
         for model in MODELS:
             ours = Program.stored(folder / f"annulus_{model}_{options.threads}.nxs", len(few))
-            result.compare(f"{release.name}: annulus, {model}", ours, stored(folder / f"{release.name} {model}.h5", len(few)))
+            result.compare(f"{release.name}: annulus, {model}", ours, stored(folder / f"{release.name} {model}.h5", len(few)),
+                           limit_beside(release.versions["pyFAI"]))
     result.judge_eiger(options.threads)
     if options.memory_check:
         large = copy.copy(options)

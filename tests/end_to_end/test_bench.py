@@ -207,7 +207,9 @@ def test_comparison_with_peers_runs_and_patterns_agree(tmp_path, options, rows, 
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     result = json.loads(path.read_text())
-    assert all(value <= 1e-5 for value in result["deviations"].values()), result["deviations"]
+    for name, value in result["deviations"].items():
+        rounds = name.startswith("pyFAI 0.21.3: annulus")  # this release has pixel centres in single precision
+        assert value <= (1e-4 if rounds else 1e-5), (name, value)
     assert len(result["deviations"]) == deviations * releases
     versions = {peer["pyFAI"] for peer in result["peers"]}
     assert len(versions) == releases and "0.21.3" in versions
