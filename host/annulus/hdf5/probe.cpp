@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -226,14 +227,26 @@ std::string why_it_died(int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
     return "opening it takes the HDF5 library longer than " + std::to_string(kProbeSeconds) + " s";
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) {
+    return "opening it takes the HDF5 library more than " + std::to_string(kProbeProcessorSeconds) +
+           " s of processor time";
+  }
   const std::string how = WIFSIGNALED(status) ? std::string(" (") + strsignal(WTERMSIG(status)) + ")" : "";
   return "the HDF5 library crashes when it opens this file" + how;
+}
+
+// From now on; for the file that is being opened.
+void limit_time() {
+  ::alarm(kProbeSeconds);
+  itimerval processor{};
+  processor.it_value.tv_sec = kProbeProcessorSeconds;
+  ::setitimer(ITIMER_PROF, &processor, nullptr);
 }
 
 [[noreturn]] void be_a_probe(const std::function<void(const ProbeRequest&)>& open,
                              const ProbeRequest& request) {
   in_probe = true;
-  ::alarm(kProbeSeconds);
+  limit_time();
   try {
     open(request);
   } catch (const Error& error) {
@@ -253,7 +266,7 @@ void note_opening(const std::string& path) {
   if (in_probe) {
     static std::set<std::string> opened;
     put(shared->opening, path);
-    if (opened.insert(path).second) ::alarm(kProbeSeconds);
+    if (opened.insert(path).second) limit_time();
   }
   if (const auto reason = deadly_files().find(path, path))
     throw Error(ErrorKind::kInput, path, *reason, kCure);

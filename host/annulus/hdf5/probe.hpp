@@ -36,7 +36,9 @@ int serve_probes(const std::function<void(const ProbeRequest&)>& open);
 // elsewhere throws kInput for a file that was deadly.
 void note_opening(const std::string& path);
 
-// A probe that takes longer for one file ends.
+// A probe that takes longer for one file ends. The library needs milliseconds of processor time; a file
+// system may be slow.
 inline constexpr unsigned kProbeSeconds = 8;
+inline constexpr unsigned kProbeProcessorSeconds = 2;
 
 }  // namespace annulus

@@ -118,7 +118,6 @@ BinAxis radial_axis(const PixelPositions& positions, const IntegrationOptions& o
 BinAxis azimuth_axis(const PixelPositions& positions, const IntegrationOptions& options,
                      const std::optional<AzimuthWindow>& window, const std::vector<std::uint8_t>& excluded,
                      unsigned threads) {
-  constexpr double kTurn = 2 * std::numbers::pi;
   AzimuthExtent extent;
   if (window) {
     extent = {{window->low, window->high}, window->high - window->low > kTurn * (1 - 1e-12)};

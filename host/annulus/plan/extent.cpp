@@ -15,8 +15,6 @@
 namespace annulus {
 namespace {
 
-constexpr double kTurn = 2.0 * std::numbers::pi;
-
 // Of a pixel's azimuths: far above the rounding of its corners, far below what anyone measures.
 constexpr double kSharedEdge = 1e-9;
 

@@ -9,8 +9,6 @@
 namespace annulus {
 namespace {
 
-constexpr double kTurn = 2.0 * std::numbers::pi;
-
 // From (-pi, pi]; a cut beyond pi takes two turns.
 double cut_azimuth(double azimuth, double cut) {
   while (azimuth < cut) azimuth += kTurn;

@@ -10,6 +10,7 @@
 
 namespace annulus {
 
+constexpr double kTurn = 2.0 * std::numbers::pi;
 constexpr double kDefaultCut = -std::numbers::pi;
 
 // Corners are kept once for the four pixels that share them.

@@ -29,6 +29,10 @@ void act(const ProbeRequest& request) {
     }
     if (request[i] == "crash") ::raise(SIGSEGV);
     if (request[i] == "hang") ::pause();
+    if (request[i] == "spin") {
+      for (volatile bool forever = true; forever;) {
+      }
+    }
     if (request[i] == "exit") ::_exit(3);
     if (request[i] == "throw") throw Error(ErrorKind::kUsage, request[i + 1], "refused");
   }
@@ -124,6 +128,11 @@ TEST_F(ProbeTest, AFileThatTakesTooLongIsRefused) {
   const auto took = std::chrono::steady_clock::now() - start;
   EXPECT_GE(took, std::chrono::seconds(kProbeSeconds - 1));
   EXPECT_LT(took, std::chrono::seconds(10));
+}
+
+TEST_F(ProbeTest, AFileThatKeepsTheLibraryBusyIsRefusedSooner) {
+  const std::string endless = file("endless");
+  EXPECT_THAT(fault(endless, {endless, "spin", endless}), HasSubstr("more than 2 s of processor time"));
 }
 
 TEST_F(ProbeTest, WithoutACommandNothingIsProbed) {
