@@ -74,8 +74,11 @@ int main(int argc, char** argv) {
     constexpr std::string_view kServer = "serve-probes";
     if (argc == 2 && argv[1] == kServer) return annulus::serve_hdf5_probes();
     std::error_code no_proc;
-    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", no_proc);
-    annulus::set_probe_command({no_proc ? argv[0] : self.string(), std::string(kServer)});
+    constexpr const char* kSelf = "/proc/self/exe";
+    std::filesystem::path self = std::filesystem::read_symlink(kSelf, no_proc);
+    if (no_proc) self = argv[0];
+    if (!no_proc && !std::filesystem::exists(self)) self = kSelf;  // replaced by another version meanwhile
+    annulus::set_probe_command({self.string(), std::string(kServer)});
     return finish(run(argc, argv));
   } catch (const annulus::Error& error) {
     report(error);

@@ -286,3 +286,44 @@ def test_frames_that_are_left_out_are_not_read(annulus, scan, tmp_path):
     done = integrate(annulus, scan, output, [folder], "--append")
     assert done.returncode == 0 and "24 frames were in the output already" in done.stdout, done.stderr
     assert_same(output, before)
+
+
+def test_a_stack_that_was_damaged_after_some_of_its_frames_were_stored_is_no_stored_fault(annulus, scan, tmp_path):
+    """Its first frame is stored, and good: that it cannot be opened now has to be told."""
+    stack = tmp_path / "stack.npy"
+    frames = numpy.stack([shape_of(scan)] * 4)
+    numpy.save(stack, frames[:2])
+    output = tmp_path / "out.nxs"
+    assert integrate(annulus, scan, output, [stack]).returncode == 0
+    stack.write_bytes(b"no stack")
+    other = tmp_path / "other.npy"
+    numpy.save(other, frames[:1])
+    for _ in range(2):  # the bad frame is then stored, and not stored again
+        done = integrate(annulus, scan, output, [other, stack], "--append")
+        assert done.returncode in (0, SOME_BAD), done.stderr
+    with h5py.File(output) as file:
+        assert list(file["entry/frames/status"][()]) == [0, 0, 0, 1]
+        assert list(file["entry/frames/frame_in_source"][()]) == [0, 1, 0, 2]
+        assert file["entry/frames/source"][3, 0].endswith(b"stack.npy")
+
+
+def test_an_archive_of_a_stack_is_asked_how_many_frames_it_has(annulus, scan, tmp_path):
+    frames = numpy.stack([shape_of(scan)] * 4)
+    numpy.save(tmp_path / "part.npy", frames[:2])
+    numpy.save(tmp_path / "whole.npy", frames)
+    numpy.save(tmp_path / "b.npy", frames[:1])
+    archive = tmp_path / "s.npy.gz"
+    archive.write_bytes(gzip.compress((tmp_path / "part.npy").read_bytes()))
+    output = tmp_path / "out.nxs"
+    assert integrate(annulus, scan, output, [archive]).returncode == 0
+    assert integrate(annulus, scan, output, [tmp_path / "b.npy"], "--append").returncode == 0
+    archive.write_bytes(gzip.compress((tmp_path / "whole.npy").read_bytes()))
+    assert integrate(annulus, scan, output, [archive, tmp_path / "b.npy"], "--append").returncode == 0
+    assert stored(output) == 5
+
+
+def test_text_files_of_another_plan_are_refused(annulus, scan, tmp_path):
+    options = ["-p", scan.poni, "--format", "xy", "-o", tmp_path / "out", *scan.files[:2]]
+    assert annulus("integrate", *options, "-n", 50).returncode == 0
+    done = annulus("integrate", *options, "-n", 70, "--append")
+    assert done.returncode == 5 and "another plan" in done.stderr, (done.returncode, done.stderr)

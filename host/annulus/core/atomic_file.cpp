@@ -5,9 +5,11 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <random>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -18,6 +20,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kEnding = ".part";
 constexpr std::chrono::hours kAbandoned{1};
+
+// What temporary_name() puts behind the beginning: files of others are not touched.
+bool is_random_part(std::string_view text) {
+  constexpr std::size_t kDigits = 16;
+  if (!text.ends_with(kEnding) || text.size() < kDigits + 1 + std::string_view(kEnding).size()) return false;
+  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return std::ranges::all_of(text.substr(0, kDigits), is_hex) && text[kDigits] == '-';
+}
 
 Error cannot_write(const fs::path& path, int code) {
   return Error(ErrorKind::kOutput, path.string(),
@@ -42,9 +52,12 @@ void remove_abandoned(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   for (fs::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored)) {
     const std::string name = it->path().filename().string();
-    if (!name.starts_with(beginning) || !name.ends_with(kEnding)) continue;
+    if (!name.starts_with(beginning) || !is_random_part(std::string_view(name).substr(beginning.size())))
+      continue;
+    const bool is_file = it->symlink_status(ignored).type() == fs::file_type::regular;
     const auto written = it->last_write_time(ignored);
-    if (!ignored && fs::file_time_type::clock::now() - written > kAbandoned) fs::remove(it->path(), ignored);
+    if (is_file && !ignored && fs::file_time_type::clock::now() - written > kAbandoned)
+      fs::remove(it->path(), ignored);
   }
 }
 

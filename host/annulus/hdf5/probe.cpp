@@ -153,7 +153,13 @@ pid_t start(const std::vector<std::string>& command, int socket) {
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  // Whoever started this program may ignore signals without which no probe ends in time, or is seen to end.
+  sigset_t usual;
+  sigemptyset(&usual);
+  for (const int signal : {SIGCHLD, SIGALRM, SIGPROF}) sigaddset(&usual, signal);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
@@ -313,8 +319,10 @@ int serve_probes(const std::function<void(const ProbeRequest&)>& open) {
     if (pid == 0) be_a_probe(open, divided(message));
     if (pid < 0) break;
     int status = 0;
-    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    pid_t ended = -1;
+    while ((ended = ::waitpid(pid, &status, 0)) < 0 && errno == EINTR) {
     }
+    if (ended != pid) break;  // what became of it is not known, so nothing is promised
     const std::string reason = why_it_died(status), file = shared->opening;
     if (!reason.empty()) deadly_files().add(file, state_of(file), reason);
     if (!send_to(0, joined({reason, file, reason.empty() ? shared->error : ""}))) break;

@@ -321,13 +321,18 @@ void NexusSink::read_stored_frames(const RunDescription& run) {
     const std::uint64_t count = std::min(kBlock, stored_ - first);
     const auto names = read_raw_rows(file_.get(), layout::kSource, first, count, length);
     std::vector<std::uint64_t> places(count);
-    if (!names || read_rows(file_.get(), layout::kFrameInSource, {}, first, count, H5T_NATIVE_UINT64,
-                            places.data()) != ReadRows::kGood) {
+    std::vector<std::uint8_t> statuses(count);
+    if (!names ||
+        read_rows(file_.get(), layout::kStatus, {}, first, count, H5T_NATIVE_UINT8, statuses.data()) !=
+            ReadRows::kGood ||
+        read_rows(file_.get(), layout::kFrameInSource, {}, first, count, H5T_NATIVE_UINT64, places.data()) !=
+            ReadRows::kGood) {
       throw_hdf5(ErrorKind::kOutput, file_.get(), "cannot read which frames are stored");
     }
     for (std::size_t i = 0; i < count; ++i) {
       const char* const name = reinterpret_cast<const char*>(names->data() + i * length);
-      stored_frames_.add(std::string(name, strnlen(name, length)), places[i], folder);
+      const bool is_good = statuses[i] == static_cast<std::uint8_t>(layout::Status::kGood);
+      stored_frames_.add(std::string(name, strnlen(name, length)), places[i], is_good, folder);
     }
   }
 }

@@ -1,6 +1,7 @@
 #define XXH_INLINE_ALL
 #include <annulus/core/text.hpp>
 #include <annulus/core/url.hpp>
+#include <annulus/core/whole_source.hpp>
 #include <annulus/outputs/stored_frames.hpp>
 
 #include <fmt/core.h>
@@ -27,9 +28,10 @@ StoredFrames::Key StoredFrames::key_of(const std::string& source, std::uint64_t 
   return {hash.low64, hash.high64};
 }
 
-void StoredFrames::add(const std::string& source, std::uint64_t in_source,
+void StoredFrames::add(const std::string& source, std::uint64_t in_source, bool is_good,
                        const std::filesystem::path& folder) {
   keys_.insert(key_of(source, in_source, folder));
+  if (!is_good) keys_.insert(key_of(source, kWholeSource, folder));
 }
 
 bool StoredFrames::contains(const FrameId& id) const {

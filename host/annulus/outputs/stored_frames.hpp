@@ -17,8 +17,10 @@ namespace annulus {
 // folder, links resolved, and their name: however the folder was written.
 class StoredFrames {
  public:
-  // `folder`: what the source is relative to.
-  void add(const std::string& source, std::uint64_t in_source, const std::filesystem::path& folder);
+  // `folder`: what the source is relative to. A bad frame also stands for its source as a whole
+  // (core/whole_source.hpp).
+  void add(const std::string& source, std::uint64_t in_source, bool is_good,
+           const std::filesystem::path& folder);
 
   // Any thread.
   bool contains(const FrameId& id) const;

@@ -66,11 +66,12 @@ bool is_ours(const fs::path& path) {
 constexpr std::string_view kWorkingDirectory = "working directory: ";
 constexpr std::string_view kSource = "source: ";
 constexpr std::string_view kFrame = "frame: ";
+constexpr std::string_view kPlan = "plan: ";
 
-// What the comments at the head of a file say of its frame.
-void add_frame_of(const fs::path& path, StoredFrames& frames) {
+// What the comments at the head of a file say of its frame, which has to be of this plan.
+void add_frame_of(const fs::path& path, const std::string& plan_hash, StoredFrames& frames) {
   std::ifstream file(path, std::ios::binary);
-  std::string source, folder, place;
+  std::string source, folder, place, plan;
   for (std::string line; std::getline(file, line) && line.starts_with("# ");) {
     const auto take = [&](std::string_view name, std::string& value) {
       if (line.compare(2, name.size(), name) == 0) value = line.substr(2 + name.size());
@@ -78,10 +79,16 @@ void add_frame_of(const fs::path& path, StoredFrames& frames) {
     take(kWorkingDirectory, folder);
     take(kSource, source);
     take(kFrame, place);
+    take(kPlan, plan);
+  }
+  if (plan != plan_hash) {
+    refuse_text(path,
+                "was made with another plan: another geometry, mask, pixel type, or option that shapes it",
+                "repeat with the same options, or choose another `output`");
   }
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(place.data(), place.data() + place.size(), number);
-  if (!source.empty() && !place.empty() && error == std::errc()) frames.add(source, number, folder);
+  if (!source.empty() && !place.empty() && error == std::errc()) frames.add(source, number, true, folder);
 }
 
 // "scan.h5::/entry/data" -> "scan", and whether a dataset follows the file. Of the numbered datasets of one
@@ -161,7 +168,7 @@ class XySink : public Sink {
     fmt::format_to(std::back_inserter(out), "{}{}\n", kFirstWords, run.program_version);
     comment(out, "date: ", iso_time());
     comment(out, "backend: ", run.backend);
-    comment(out, "plan: ", job_.plan->hash);
+    comment(out, kPlan, job_.plan->hash);
     comment(out, "unit: ", name_of(job_.plan->options.unit));
     for (const auto& [name, value] : run.options) comment(out, "option " + name + ": ", value);
     comment(out, kWorkingDirectory, run.working_directory.string());
@@ -204,7 +211,7 @@ class XySink : public Sink {
     for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
       if (entry.path().extension() != kExtension) continue;
       if (if_exists_ == IfExists::kAppend) {
-        if (is_ours(entry.path())) add_frame_of(entry.path(), stored_frames_);
+        if (is_ours(entry.path())) add_frame_of(entry.path(), job_.plan->hash, stored_frames_);
       } else {
         refuse_text(path_, fmt::format("holds patterns already ({})", entry.path().filename().string()),
                     "use `overwrite` or `append`, or another `output`");

@@ -1,4 +1,5 @@
 #include <annulus/core/clock.hpp>
+#include <annulus/core/whole_source.hpp>
 #include <annulus/sources/file_stream.hpp>
 
 #include <algorithm>
@@ -118,14 +119,32 @@ std::vector<bool> FileStream::known_frames(const OpenedFile& file, std::uint64_t
   return known;
 }
 
-// How many frames an archive has, if all of them are known: it is not unpacked for nothing. Frames are stored
-// in order, so the first frame of the next file says that there were no more.
-std::uint64_t FileStream::known_archive(std::size_t file) const {
-  const bool packed = urls_[file].ends_with(".gz") || urls_[file].ends_with(".bz2");
-  if (!packed || !is_known_ || file + 1 >= urls_.size() || !is_known_({0, urls_[file + 1]})) return 0;
-  std::uint64_t frames = 0;
-  while (is_known_({0, urls_[file], frames})) ++frames;
-  return frames;
+void FileStream::note_known(OpenedFile& file, std::uint64_t frames) const {
+  if (file.source) {
+    file.known = known_frames(file, 0, frames);
+  } else {
+    note_known_before_fault(file);
+  }
+}
+
+// A file that cannot be opened is left out if that is stored already, or if its only frame is. Otherwise its
+// bad frame follows the frames that were stored when it could be read.
+void FileStream::note_known_before_fault(OpenedFile& file) const {
+  if (!is_known_) return;
+  if (is_known_({0, file.url, kWholeSource, false})) {
+    file.known = {true};
+    return;
+  }
+  std::uint64_t stored = 0;
+  while (is_known_({0, file.url, stored, false})) ++stored;
+  file.known.assign(stored, true);
+  file.frames = stored > 1 ? stored : 0;
+}
+
+// Of a CBF file that is packed its only frame may be known: then it is not unpacked for nothing.
+bool FileStream::is_known_archive(const std::string& url) const {
+  return (url.ends_with(".cbf.gz") || url.ends_with(".cbf.bz2")) && is_known_ &&
+         is_known_({0, url, 0, false});
 }
 
 std::uint64_t FileStream::left_out() const {
@@ -135,7 +154,7 @@ std::uint64_t FileStream::left_out() const {
 
 void FileStream::start_reading() {
   for (auto& [number, file] : opened_)  // by info(), which comes before anybody says what is known
-    file.known = known_frames(file, 0, file.source ? file.frames : 1);
+    note_known(file, file.frames);
   for (std::size_t i = 0; i < std::max(1u, settings_.threads); ++i)
     readers_.emplace_back([this](const std::stop_token& stop) { work(stop); });
 }
@@ -353,9 +372,12 @@ std::optional<FileStream::OpenedFile> FileStream::open(std::size_t file, const s
       opened.fault = std::move(arrival->fault);
     } else {
       opened.url = urls_[file];
-      opened.frames = check ? known_archive(file) : 0;
-      opened.known.assign(opened.frames, true);
-      if (opened.frames == 0) opened.source = open_when_there(opened.url, settings_.open, stop);
+      if (check && is_known_archive(opened.url)) {
+        opened.frames = 1;
+        opened.known = {true};
+        return opened;
+      }
+      opened.source = open_when_there(opened.url, settings_.open, stop);
     }
     if (opened.source && check && settings_.check_file) settings_.check_file(*opened.source, opened.url);
   } catch (const Error& error) {
@@ -364,8 +386,7 @@ std::optional<FileStream::OpenedFile> FileStream::open(std::size_t file, const s
     opened.fault = Error(ErrorKind::kInput, opened.url, error.what());
   }
   if (opened.fault) opened.source.reset();
-  if (check && opened.known.empty())
-    opened.known = known_frames(opened, 0, opened.source ? opened.source->info().frames : 1);
+  if (check) note_known(opened, opened.source ? opened.source->info().frames : 0);
   return opened;
 }
 

@@ -69,7 +69,9 @@ class FileStream final : public FrameStream {
 
   void start_reading();
   std::vector<bool> known_frames(const OpenedFile& file, std::uint64_t first, std::uint64_t end) const;
-  std::uint64_t known_archive(std::size_t file) const;
+  void note_known(OpenedFile& file, std::uint64_t frames) const;
+  void note_known_before_fault(OpenedFile& file) const;
+  bool is_known_archive(const std::string& url) const;
   void work(const std::stop_token& stop);
   void take_opened(std::size_t file, std::optional<OpenedFile> opened);
   void look(const Task& task);

@@ -73,8 +73,10 @@ TEST(AtomicFile, WritersOfOneNameDoNotDisturbEachOther) {
 
 TEST(AtomicFile, RemovesWhatKilledWritersOfTheSameNameLeftLongAgo) {
   const ScratchFolder folder;
-  const fs::path old = folder.write("a.123-0.part", "x"), fresh = folder.write("a.124-0.part", "x");
-  const fs::path other = folder.write("b.123-0.part", "x"), unlike = folder.write("a.part.txt", "x");
+  const fs::path old = folder.write("a.0123456789abcdef-0.part", "x"),
+                 fresh = folder.write("a.0123456789abcdee-0.part", "x");
+  const fs::path other = folder.write("b.0123456789abcdef-0.part", "x"),
+                 unlike = folder.write("a.mine.part", "x");
   for (const fs::path& path : {old, other, unlike}) {
     fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(2));
   }
