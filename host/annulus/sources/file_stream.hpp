@@ -31,7 +31,7 @@ class FileStream final : public FrameStream {
   std::optional<Mask> pixel_mask() override;
   std::uint64_t expected() override;
   void read_ahead(std::size_t frames) override { ahead_ = frames; }
-  void leave_out(std::function<bool(const FrameId&)> is_known) override { is_known_ = std::move(is_known); }
+  void leave_out(const std::function<bool(const FrameId&)>& is_known) override { is_known_ = is_known; }
   std::uint64_t left_out() const override;
   double busy_seconds() const override;
 

@@ -63,7 +63,7 @@ class FrameStream {
 
   // A hint, before the first next(): frames for which this holds need not be handed out, nor be read. Indices
   // count those that are handed out. Any thread of the stream asks.
-  virtual void leave_out(std::function<bool(const FrameId&)> is_known) { static_cast<void>(is_known); }
+  virtual void leave_out(const std::function<bool(const FrameId&)>& /*is_known*/) {}
 
   // How many frames were left out so far.
   virtual std::uint64_t left_out() const { return 0; }
