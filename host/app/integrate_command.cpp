@@ -1,8 +1,6 @@
 #include <annulus/engine/run.hpp>
 
 #include <fmt/core.h>
-#include <malloc.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <optional>
@@ -29,17 +27,6 @@ struct IntegrateCommand {
   bool quiet = false;
 };
 
-// The sums of large cakes come and go with every frame. By default such memory goes back to the system each
-// time, to be cleared and mapped again: a third of the time of a scan.
-void keep_memory_warm(const Plan& plan) {
-  constexpr std::size_t kLargeSums = std::size_t{128} << 10;
-  constexpr int kLargestBlock = 32 << 20;  // more is not possible
-  constexpr int kKept = 256 << 20;
-  if (plan.bins() * sizeof(std::int64_t) < kLargeSums) return;
-  mallopt(M_MMAP_THRESHOLD, kLargestBlock);
-  mallopt(M_TRIM_THRESHOLD, kKept);
-}
-
 int integrate(IntegrateCommand& command) {
   const IntegrateConfig& config = command.config;
   if (command.dump_config) {
@@ -54,10 +41,7 @@ int integrate(IntegrateCommand& command) {
   hooks.warning = [&](const std::string& text) {
     if (!command.quiet) print_error("annulus: warning: {}\n", on_one_line(in_our_words(text)));
   };
-  hooks.planned = [&](const Plan& plan) {
-    keep_memory_warm(plan);
-    progress.emplace("integrating", command.quiet || command.json);
-  };
+  hooks.planned = [&](const Plan&) { progress.emplace("integrating", command.quiet || command.json); };
   hooks.progress = [&](const ReductionProgress& now) { progress->update(now.frames, now.bad, now.expected); };
   const RunReport report = run(config, hooks, catch_interrupts());
   progress->finish();

@@ -1,5 +1,6 @@
 #include <annulus/core/buffer_pool.hpp>
 #include <annulus/core/large_vector.hpp>
+#include <annulus/core/pooled_array.hpp>
 
 #include <algorithm>
 #include <mutex>
@@ -125,5 +126,7 @@ BufferPool& frame_memory() {
   static BufferPool pool;
   return pool;
 }
+
+std::shared_ptr<std::byte[]> take_frame_memory(std::size_t bytes) { return frame_memory().take(bytes); }
 
 }  // namespace annulus

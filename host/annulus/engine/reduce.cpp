@@ -47,12 +47,6 @@ class TicketQueue {
     closed_ = true;
     changed_.notify_all();
   }
-  // False if nothing came, and nobody closed it, for so long.
-  bool wait_for(double seconds) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
-                             [this] { return closed_ || !tickets_.empty(); });
-  }
   std::optional<Ticket> pop() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closed_ || !tickets_.empty(); });
@@ -74,57 +68,148 @@ class TicketQueue {
   bool closed_ = false;
 };
 
-// The writing side of a scan: takes results in order, normalises them and hands them to the sink.
-class Writer {
+// Whoever reads the output while it grows waits no longer than this for a pattern.
+constexpr double kFlushSeconds = 0.5;
+
+// The sink in a thread of its own: while it waits for the disk, the next patterns are made.
+class Storage {
  public:
-  Writer(const Plan& plan, const ReductionSettings& settings, Backend& backend, TicketQueue& tickets,
-         Sink& sink, std::function<void()> on_stopped,
-         std::function<void(const ReductionSummary&)> on_written)
+  // `on_failure` is called once, from that thread; so is `on_written` after each batch.
+  Storage(Sink& sink, std::function<void()> on_failure,
+          std::function<void(const ReductionProgress&)> on_written)
+      : sink_(sink),
+        on_failure_(std::move(on_failure)),
+        on_written_(std::move(on_written)),
+        thread_([this] { run(); }) {}
+  ~Storage() { finish(); }
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  // Waits while a batch before this one waits. After a failure it is dropped.
+  void put(std::vector<ReducedFrame> frames) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return next_.empty(); });
+    next_ = std::move(frames);
+    changed_.notify_all();
+  }
+
+  // Everything is in the sink then, unless it failed. Flushing is left to whoever closes it.
+  void finish() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+      changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+
+  // When it is finished.
+  std::exception_ptr failure() const { return failure_; }
+  const ReductionProgress& written() const { return written_; }
+  double busy_seconds() const { return busy_seconds_; }
+
+ private:
+  void run() {
+    Clock::time_point last_flush = Clock::now();
+    bool unflushed = false;
+    const auto flush = [&] {
+      attempt([&] { sink_.flush(); });
+      unflushed = false;
+      last_flush = Clock::now();
+    };
+    while (true) {
+      const auto frames = next(unflushed);
+      if (!frames) {
+        flush();
+      } else if (frames->empty()) {
+        return;
+      } else {
+        attempt([&] { append(*frames); });
+        unflushed = true;
+        if (seconds_since(last_flush) > kFlushSeconds) flush();
+      }
+    }
+  }
+
+  // The next batch, which is empty after the last one. None if a flush is due before.
+  std::optional<std::vector<ReducedFrame>> next(bool unflushed) {
+    std::unique_lock lock(mutex_);
+    const auto ready = [this] { return closed_ || !next_.empty(); };
+    if (!unflushed) {
+      changed_.wait(lock, ready);
+    } else if (!changed_.wait_for(lock, std::chrono::duration<double>(kFlushSeconds), ready)) {
+      return std::nullopt;
+    }
+    changed_.notify_all();
+    return std::exchange(next_, {});
+  }
+
+  void append(const std::vector<ReducedFrame>& frames) {
+    const auto start = Clock::now();
+    sink_.append(frames);
+    busy_seconds_ += seconds_since(start);
+    written_.frames += frames.size();
+    written_.bad += static_cast<std::uint64_t>(
+        std::ranges::count_if(frames, [](const ReducedFrame& frame) { return !frame.fault.empty(); }));
+    if (on_written_) on_written_(written_);
+  }
+
+  // Nothing more goes to a sink that failed.
+  template <typename Step>
+  void attempt(const Step& step) {
+    if (failure_) return;
+    try {
+      step();
+    } catch (...) {
+      failure_ = std::current_exception();
+      on_failure_();
+    }
+  }
+
+  Sink& sink_;
+  std::function<void()> on_failure_;
+  std::function<void(const ReductionProgress&)> on_written_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<ReducedFrame> next_;
+  bool closed_ = false;
+  ReductionProgress written_;
+  double busy_seconds_ = 0;
+  std::exception_ptr failure_;
+  std::jthread thread_;  // begins when all of the above is there
+};
+
+// Takes the backend's results in order, makes patterns of them and gathers these for the sink.
+class Collector {
+ public:
+  Collector(const Plan& plan, const ReductionSettings& settings, Backend& backend, TicketQueue& tickets,
+            Storage& storage, const std::stop_source& ending)
       : plan_(plan),
         settings_(settings),
         backend_(backend),
         tickets_(tickets),
-        sink_(sink),
-        on_stopped_(std::move(on_stopped)),
-        on_written_(std::move(on_written)) {}
+        storage_(storage),
+        ending_(ending) {}
 
-  // Until the queue of tickets is closed and empty. After a failure goes on taking results, so that the
-  // backend and those who wait for it come to an end, but writes no more.
+  // Until the queue of tickets is closed and empty. After a failure, or a bad frame that ends the scan, goes
+  // on taking results, so that the backend and those who wait for it come to an end, but hands none on.
   void run() {
-    Clock::time_point last_flush = Clock::now();
-    while (true) {
-      // Whoever reads the output while it grows waits no longer for the last pattern than for others.
-      const bool pause = unflushed_ && !stopped() && !tickets_.wait_for(kFlushSeconds);
-      if (pause) {
-        flush();
-        last_flush = Clock::now();
-      }
-      auto ticket = tickets_.pop();
-      if (!ticket) break;
+    while (auto ticket = tickets_.pop()) {
       try {
         std::optional<FrameResult> result = result_of(*ticket);
-        if (stopped()) continue;
+        if (ended_) continue;
         take(std::move(*ticket), std::move(result));
-        const bool flush_due = seconds_since(last_flush) > kFlushSeconds;
-        const bool nothing_to_wait_for = results_.empty() && tickets_.idle();
         const bool enough = waiting_.size() >= kWriteBatch || waiting_.size() * plan_.bins() >= kBinsAtOnce;
-        if (enough || flush_due || nothing_to_wait_for) write();
-        if (flush_due && !stopped()) {
-          flush();
-          last_flush = Clock::now();
-        }
+        const bool nothing_to_wait_for = results_.empty() && tickets_.idle();
+        if (enough || nothing_to_wait_for || seconds_since(handed_on_) > kFlushSeconds) hand_on();
       } catch (...) {
-        fail();
+        if (!failure_) failure_ = std::current_exception();
+        end();
       }
     }
-    try {
-      if (!failure_) write();
-    } catch (...) {
-      fail();
-    }
+    if (!failure_) hand_on();
   }
 
-  bool stopped() const { return stopped_; }
   std::exception_ptr failure() const { return failure_; }
   const ReductionSummary& summary() const { return summary_; }
 
@@ -132,7 +217,6 @@ class Writer {
   // Frames written at once, or as many as have this many bins: large cakes would take much memory meanwhile.
   static constexpr std::size_t kWriteBatch = 32;
   static constexpr std::size_t kBinsAtOnce = std::size_t{1} << 20;
-  static constexpr double kFlushSeconds = 0.5;
 
   // None for a frame that never reached the backend.
   std::optional<FrameResult> result_of(const Ticket& ticket) {
@@ -159,9 +243,8 @@ class Writer {
     if (result && !result->good()) ticket.fault = result->error();
     if (ticket.fault) {
       if (!summary_.first_fault) summary_.first_fault = ticket.fault;
-      if (!settings_.keep_going) return stop();
+      if (!settings_.keep_going) return end();
       reduced.fault = ticket.fault->fault();
-      ++summary_.bad;
     } else {
       reduced.pattern = normalise(plan_, result->sums(), reduced.normalization);
       reduced.sums = std::move(result->sums());
@@ -171,49 +254,28 @@ class Writer {
     waiting_.push_back(std::move(reduced));
   }
 
-  void write() {
-    if (waiting_.empty()) return;
-    const auto start = Clock::now();
-    sink_.append(waiting_);
-    unflushed_ = true;
-    summary_.write_seconds += seconds_since(start);
-    summary_.frames += waiting_.size();
-    waiting_.clear();
-    if (on_written_) on_written_(summary_);
+  void hand_on() {
+    if (!waiting_.empty()) storage_.put(std::exchange(waiting_, {}));
+    handed_on_ = Clock::now();
   }
 
-  void flush() {
-    try {
-      sink_.flush();
-      unflushed_ = false;
-    } catch (...) {
-      fail();
-    }
-  }
-
-  void fail() {
-    if (!failure_) failure_ = std::current_exception();
-    stop();
-  }
-
-  void stop() {
-    stopped_ = true;
-    on_stopped_();
+  void end() {
+    ended_ = true;
+    ending_.request_stop();
   }
 
   const Plan& plan_;
   const ReductionSettings& settings_;
   Backend& backend_;
   TicketQueue& tickets_;
-  Sink& sink_;
-  std::function<void()> on_stopped_;
-  std::function<void(const ReductionSummary&)> on_written_;
+  Storage& storage_;
+  std::stop_source ending_;
   std::deque<FrameResult> results_;
   std::vector<ReducedFrame> waiting_;
-  bool unflushed_ = false;  // something was written since the last flush
+  Clock::time_point handed_on_ = Clock::now();
   ReductionSummary summary_;
   std::exception_ptr failure_;
-  std::atomic<bool> stopped_ = false;
+  bool ended_ = false;
 };
 
 // Frames of a batch, so that memory is enough to fill the backend while one more batch is read. A vector that
@@ -293,12 +355,14 @@ ReductionSummary reduce(FrameStream& stream, const Job& job, Backend& backend, S
   std::stop_source ending;
   const std::stop_callback also_end(stop, [&] { ending.request_stop(); });
   TicketQueue tickets;
-  Writer writer(
-      *job.plan, settings, backend, tickets, sink, [&] { ending.request_stop(); },
-      [&](const ReductionSummary& so_far) {
-        if (on_progress) on_progress({so_far.frames, so_far.bad, stream.expected()});
+  Storage storage(
+      sink, [&] { ending.request_stop(); },
+      [&](ReductionProgress so_far) {
+        so_far.expected = stream.expected();
+        if (on_progress) on_progress(so_far);
       });
-  std::jthread writing([&] { writer.run(); });
+  Collector collector(*job.plan, settings, backend, tickets, storage, ending);
+  std::jthread collecting([&] { collector.run(); });
 
   Batcher batcher(load, settings.memory_for_frames, backend, tickets);
   std::exception_ptr failure;
@@ -318,11 +382,16 @@ ReductionSummary reduce(FrameStream& stream, const Job& job, Backend& backend, S
   }
   backend.finish();
   tickets.close();
-  writing.join();
-  if (failure) std::rethrow_exception(failure);
-  if (writer.failure()) std::rethrow_exception(writer.failure());
+  collecting.join();
+  storage.finish();
+  for (const std::exception_ptr& cause : {failure, collector.failure(), storage.failure()}) {
+    if (cause) std::rethrow_exception(cause);
+  }
 
-  ReductionSummary summary = writer.summary();
+  ReductionSummary summary = collector.summary();
+  summary.frames = storage.written().frames;
+  summary.bad = storage.written().bad;
+  summary.write_seconds = storage.busy_seconds();
   summary.interrupted = stop.stop_requested();
   summary.read_seconds = stream.busy_seconds();
   summary.reduce_seconds = backend.busy_seconds();

@@ -18,6 +18,7 @@
 #include <new>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace annulus {
@@ -61,8 +62,10 @@ struct GuardedFile : H5FD_t {
 
   std::shared_ptr<WriteFault> fault;
   int descriptor = -1;
+  int direct = -1;  // the same file, for writes that pass by the system's memory; none if the system has none
   haddr_t allocated = 0;  // HDF5's end of allocation
-  haddr_t end = 0;        // end of the file
+  haddr_t end = 0;        // end of the file, as HDF5 knows it
+  haddr_t reached = 0;    // and as the system does: what is held is not behind it
   dev_t device = 0;
   ino_t inode = 0;
   Ranges written;                   // what may be pointed to
@@ -71,7 +74,12 @@ struct GuardedFile : H5FD_t {
   bool unsynchronised = false;      // something was written since the last fdatasync
   bool new_unsynchronised = false;  // where nothing had been before
   // Metadata of this session. HDF5 needs it to close a file that another program has cut short.
-  std::map<haddr_t, std::vector<std::byte>> metadata;
+  struct KeptObject {
+    std::uint64_t age;  // counted from the first
+    std::vector<std::byte> bytes;
+  };
+  std::map<haddr_t, KeptObject> metadata;
+  std::uint64_t kept_objects = 0;
   std::optional<haddr_t> shrink_to;  // by the next commit, when nothing points to what is behind
 };
 
@@ -82,6 +90,7 @@ constexpr off_t kWriterLockAt = off_t{1} << 62;
 constexpr haddr_t kLargestAddress = (haddr_t{1} << 62) - 1;
 constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;
 constexpr hsize_t kPage = 4096;  // what disks and systems write as a whole
+constexpr std::size_t kWorthDirect = std::size_t{1} << 20;
 constexpr std::chrono::seconds kReadersPatience{2};
 constexpr std::chrono::milliseconds kReadersPause{1};
 
@@ -120,6 +129,16 @@ bool lock_as_hdf5_does(int descriptor, bool exclusive, WriteFault& fault) {
   return true;
 }
 
+// Cakes come in megabytes, and all of them are on the disk at the next flush. Copied to the system's memory
+// first, they take more of the processors than to be made; the disk fetches them from where they are. A
+// network file system collects and sends writes better than that, so this is for file systems that are known.
+int open_direct(int descriptor) {
+  struct statfs filesystem {};
+  if (fstatfs(descriptor, &filesystem) != 0) return -1;
+  if (filesystem.f_type != EXT4_SUPER_MAGIC && filesystem.f_type != XFS_SUPER_MAGIC) return -1;
+  return ::open(fmt::format("/proc/self/fd/{}", descriptor).c_str(), O_WRONLY | O_CLOEXEC | O_DIRECT);
+}
+
 // While a file is being replaced by one of the same name, the old one may still be opened.
 bool has_name(const char* name, const struct stat& status) {
   struct stat named {};
@@ -154,7 +173,8 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t access_list, haddr_t) 
   }
   file->fault = access->fault;
   file->descriptor = descriptor;
-  file->end = static_cast<haddr_t>(status.st_size);
+  if (writing) file->direct = open_direct(descriptor);
+  file->end = file->reached = static_cast<haddr_t>(status.st_size);
   file->device = status.st_dev;
   file->inode = status.st_ino;
   if (file->end > 0) file->written.add(0, file->end);
@@ -183,7 +203,7 @@ bool is_whole(GuardedFile& file) {
   struct stat status {};
   if (fstat(file.descriptor, &status) != 0) {
     remember(*file.fault, errno);
-  } else if (static_cast<haddr_t>(status.st_size) < file.end) {
+  } else if (static_cast<haddr_t>(status.st_size) < file.reached) {
     file.fault->cut_short = true;
     remember(*file.fault, EIO);
   }
@@ -228,6 +248,14 @@ void overlay(haddr_t kept_at, const std::vector<std::byte>& kept, haddr_t addres
   if (first < last) std::memcpy(bytes + (first - address), kept.data() + (first - kept_at), last - first);
 }
 
+// An object may lie where a part of another was before.
+std::vector<std::pair<haddr_t, const GuardedFile::KeptObject*>> by_age(const GuardedFile& file) {
+  std::vector<std::pair<haddr_t, const GuardedFile::KeptObject*>> objects;
+  for (const auto& [address, object] : file.metadata) objects.emplace_back(address, &object);
+  std::ranges::sort(objects, {}, [](const auto& entry) { return entry.second->age; });
+  return objects;
+}
+
 herr_t read_file(H5FD_t* base, H5FD_mem_t type, hid_t, haddr_t address, size_t size, void* buffer) {
   GuardedFile& file = self(base);
   auto* bytes = static_cast<std::byte*>(buffer);
@@ -244,18 +272,30 @@ herr_t read_file(H5FD_t* base, H5FD_mem_t type, hid_t, haddr_t address, size_t s
     }
     done += static_cast<std::size_t>(got);
   }
-  if (file.fault->cut_short) {
-    for (const auto& [kept_at, kept] : file.metadata) overlay(kept_at, kept, address, bytes, size);
-  }
-  for (const GuardedFile::HeldWrite& write : file.held)
-    overlay(write.address, write.bytes, address, bytes, size);
-  if (!metadata || file.fault->cut_short) return 0;
   try {
-    file.metadata.try_emplace(address, bytes, bytes + size);
+    if (file.fault->cut_short) {
+      for (const auto& [kept_at, object] : by_age(file))
+        overlay(kept_at, object->bytes, address, bytes, size);
+    }
+    for (const GuardedFile::HeldWrite& write : file.held)
+      overlay(write.address, write.bytes, address, bytes, size);
+    if (!metadata || file.fault->cut_short) return 0;
+    file.metadata.try_emplace(address, GuardedFile::KeptObject{++file.kept_objects, {bytes, bytes + size}});
   } catch (const std::bad_alloc&) {
     return -1;
   }
   return 0;
+}
+
+// As much of a write as can go straight from memory to the disk: whole pages of one that is large enough to
+// be worth it. Returns the bytes; whatever is wrong, the ordinary write of the rest finds out.
+std::size_t write_directly(const GuardedFile& file, haddr_t address, const std::byte* bytes,
+                           std::size_t size) {
+  const auto place = reinterpret_cast<std::uintptr_t>(bytes);
+  if (file.direct < 0 || size < kWorthDirect || address % kPage != 0 || place % kPage != 0) return 0;
+  const std::size_t whole_pages = std::min(size, kLargestTransfer) / kPage * kPage;
+  const ssize_t put = pwrite(file.direct, bytes, whole_pages, static_cast<off_t>(address));
+  return put > 0 ? static_cast<std::size_t>(put) : 0;
 }
 
 bool write_through(GuardedFile& file, haddr_t address, const std::byte* bytes, std::size_t size) {
@@ -266,7 +306,7 @@ bool write_through(GuardedFile& file, haddr_t address, const std::byte* bytes, s
     return false;
   }
   file.unsynchronised = true;
-  for (std::size_t done = 0; done < size;) {
+  for (std::size_t done = write_directly(file, address, bytes, size); done < size;) {
     const ssize_t put = pwrite(file.descriptor, bytes + done, std::min(size - done, kLargestTransfer),
                                static_cast<off_t>(address + done));
     if (put < 0 && errno == EINTR) continue;
@@ -277,6 +317,7 @@ bool write_through(GuardedFile& file, haddr_t address, const std::byte* bytes, s
     done += static_cast<std::size_t>(put);
   }
   ++fault.writes;
+  file.reached = std::max(file.reached, address + size);
   return true;
 }
 
@@ -302,7 +343,10 @@ herr_t write_file(H5FD_t* base, H5FD_mem_t type, hid_t, haddr_t address, size_t 
       hold(file, address, bytes, size);
     }
     file.written.add(address, address + size);
-    if (type != H5FD_MEM_DRAW) file.metadata.insert_or_assign(address, std::vector(bytes, bytes + size));
+    if (type != H5FD_MEM_DRAW) {
+      file.metadata.insert_or_assign(address,
+                                     GuardedFile::KeptObject{++file.kept_objects, {bytes, bytes + size}});
+    }
   } catch (const std::bad_alloc&) {
     return -1;
   }
@@ -313,7 +357,10 @@ herr_t write_file(H5FD_t* base, H5FD_mem_t type, hid_t, haddr_t address, size_t 
 bool set_length(GuardedFile& file, haddr_t length) {
   if (!is_whole(file)) return false;
   file.unsynchronised = true;
-  if (ftruncate(file.descriptor, static_cast<off_t>(length)) == 0) return true;
+  if (ftruncate(file.descriptor, static_cast<off_t>(length)) == 0) {
+    file.reached = length;
+    return true;
+  }
   remember(*file.fault, errno);
   return false;
 }
@@ -352,6 +399,7 @@ herr_t free_access(void* access) {
 herr_t close_file(H5FD_t* base) {
   GuardedFile* file = &self(base);
   commit(*file->fault);
+  if (file->direct >= 0) ::close(file->direct);
   if (::close(file->descriptor) != 0 && errno != EINTR) remember(*file->fault, errno);
   file->fault->file = nullptr;
   delete file;

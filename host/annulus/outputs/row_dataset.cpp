@@ -144,6 +144,7 @@ RowDataset::RowDataset(hid_t file, const char* path, RowExtent extent) : path_(p
     const Hdf5Handle probe(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
     const Sizes chunk = chunk_sizes(probe.get());
     if (extent.lines > 0) chunk_lines_ = chunk[1];
+    chunk_rows_ = chunk[0];
     const Hdf5Handle list = access_list(probe.get(), chunk);
     dataset_ = Hdf5Handle(H5Dopen2(file, path, list.get()), H5Dclose);
   }
@@ -172,7 +173,26 @@ void RowDataset::resize(std::uint64_t rows) {
 }
 
 void RowDataset::write(std::uint64_t first, std::uint64_t count, const void* values) {
-  write_part({first, 0, 0}, sizes_of(extent_, count), values);
+  if (count == 1 && chunk_rows_ == 1 && extent_.lines > 0) {
+    write_chunks(first, static_cast<const std::byte*>(values));
+  } else {
+    write_part({first, 0, 0}, sizes_of(extent_, count), values);
+  }
+}
+
+// From where they are in memory: HDF5 would copy them into its cache first.
+void RowDataset::write_chunks(std::uint64_t row, const std::byte* values) {
+  const std::size_t line_bytes = row_bytes() / extent_.lines;
+  std::size_t line = 0;
+  for (; line + chunk_lines_ <= extent_.lines; line += chunk_lines_) {
+    const Sizes start{row, line, 0};
+    if (H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, 0, start.data(), chunk_lines_ * line_bytes,
+                       values + line * line_bytes) < 0) {
+      throw_hdf5(ErrorKind::kOutput, dataset_.get(), fmt::format("cannot write to {}", path_));
+    }
+  }
+  if (line == extent_.lines) return;
+  write_part({row, line, 0}, {1, extent_.lines - line, extent_.width}, values + line * line_bytes);
 }
 
 void RowDataset::write_nonzero(std::uint64_t row, const std::int64_t* values) {

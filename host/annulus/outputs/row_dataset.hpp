@@ -72,11 +72,13 @@ class RowDataset {
   std::uint64_t checksum_of_unwritten() const { return unwritten_; }
 
  private:
+  void write_chunks(std::uint64_t row, const std::byte* values);
   void write_part(const Sizes& start, const Sizes& size, const void* values);
 
   std::string path_;
   RowExtent extent_;
   std::size_t chunk_lines_ = 1;
+  std::uint64_t chunk_rows_ = 1;
   std::uint64_t rows_ = 0;
   Hdf5Handle dataset_;
   Hdf5Handle type_;

@@ -123,7 +123,7 @@ std::shared_ptr<const Plan> stored_plan(const StoredSums& sums, const OutputHead
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-std::string compare(const char* what, std::span<const double> stored, const std::vector<double>& expected) {
+std::string compare(const char* what, std::span<const double> stored, std::span<const double> expected) {
   for (std::size_t bin = 0; bin < stored.size(); ++bin) {
     const double value = expected.empty() ? std::nan("") : expected[bin];
     if (!same(stored[bin], value)) {

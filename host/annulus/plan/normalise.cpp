@@ -32,8 +32,8 @@ Pattern normalise(const Plan& plan, const Sums& sums, double factor) {
 
   Pattern pattern;
   const std::size_t bins = plan.bins();
-  pattern.intensity.resize(bins);
-  pattern.error.resize(sums.has(Quantity::kVariance) ? bins : 0);
+  pattern.intensity = PooledArray<double>(bins);
+  if (sums.has(Quantity::kVariance)) pattern.error = PooledArray<double>(bins);
   for (std::size_t bin = 0; bin < bins; ++bin) {
     const std::int64_t count = plan.totals.count[bin] - (all_valid ? 0 : missing_count[bin]);
     std::int64_t norm = plan.totals.normalization[bin] - (all_valid ? 0 : missing_normalization[bin]);

@@ -108,7 +108,7 @@ Sums combine_layers(std::vector<Sums> layers) {
     const Sums& first = layers.front();
     if (!first.has(quantity)) continue;
     if (is_missing(quantity)) {
-      total.set(quantity, {first[quantity].begin(), first[quantity].end()});
+      total.set(quantity, PooledArray<std::int64_t>(first[quantity]));
     } else {
       combine(layers, unit, words, quantity, total);
     }

@@ -2,6 +2,7 @@
 // And the pattern that is made of them, in the user's units.
 #pragma once
 
+#include <annulus/core/pooled_array.hpp>
 #include <annulus/plan/plan.hpp>
 
 #include <array>
@@ -61,20 +62,23 @@ class Sums {
   std::span<const std::int64_t> operator[](Quantity quantity) const { return at(quantity).values; }
   std::span<std::int64_t> operator[](Quantity quantity) { return at(quantity).values; }
 
-  // Zeros for every bin, which replace what was there.
+  // Each replaces what was there: by zeros, by numbers that the caller has to fill in, by these numbers.
   std::span<std::int64_t> make(Quantity quantity, std::size_t bins, std::size_t words = 1) {
-    set(quantity, std::vector<std::int64_t>(bins * words), words);
-    return at(quantity).values;
+    return set(quantity, PooledArray<std::int64_t>(bins * words, 0), words);
   }
-  void set(Quantity quantity, std::vector<std::int64_t> values, std::size_t words = 1) {
+  std::span<std::int64_t> reserve(Quantity quantity, std::size_t bins) {
+    return set(quantity, PooledArray<std::int64_t>(bins));
+  }
+  std::span<std::int64_t> set(Quantity quantity, PooledArray<std::int64_t> values, std::size_t words = 1) {
     at(quantity) = {std::move(values), words};
+    return at(quantity).values;
   }
 
   bool operator==(const Sums&) const = default;
 
  private:
   struct Numbers {
-    std::vector<std::int64_t> values;
+    PooledArray<std::int64_t> values;
     std::size_t words = 1;
     bool operator==(const Numbers&) const = default;
   };
@@ -104,8 +108,8 @@ Sums combine_layers(std::vector<Sums> layers);
 void subtract_invalid(const Plan& plan, const std::vector<std::uint32_t>& invalid_pixels, Sums& sums);
 
 struct Pattern {
-  std::vector<double> intensity;  // NaN where no pixel contributes
-  std::vector<double> error;      // standard error; empty without error model
+  PooledArray<double> intensity;  // NaN where no pixel contributes
+  PooledArray<double> error;      // standard error; empty without error model
 };
 
 // (S - D) / (N * factor) and sqrt(V) / (N * factor), once, in double: the only floating point of the way. The

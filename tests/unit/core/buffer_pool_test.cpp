@@ -1,7 +1,9 @@
 #include <annulus/core/buffer_pool.hpp>
+#include <annulus/core/pooled_array.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <random>
@@ -135,6 +137,38 @@ TEST(BufferPool, NoTwoThreadsGetTheSameMemory) {
   }
   EXPECT_EQ(mixed, 0);
   EXPECT_EQ(pool.statistics().in_use, 0u);
+}
+
+TEST(PooledArray, HasTheValuesOfItsOwnerWhoeverCopiesOrTakesThem) {
+  PooledArray<double> first{1, 2, 3};
+  PooledArray<double> copy = first;
+  copy[1] = 7;
+  EXPECT_EQ(first, (PooledArray<double>{1, 2, 3}));
+  EXPECT_EQ(copy, (PooledArray<double>{1, 7, 3}));
+  const PooledArray<double> taken = std::move(first);
+  EXPECT_EQ(taken.size(), 3u);
+  EXPECT_TRUE(first.empty());  // NOLINT(bugprone-use-after-move)
+  copy = taken;
+  EXPECT_EQ(copy, taken);
+  EXPECT_NE(copy.data(), taken.data());
+  EXPECT_FALSE(copy == PooledArray<double>(2, 1.0));
+  EXPECT_TRUE(PooledArray<double>().empty());
+  EXPECT_EQ(PooledArray<double>(0).size(), 0u);
+}
+
+TEST(PooledArray, LargeOnesUseMemoryAgain) {
+  frame_memory().free_idle();
+  const void* place = nullptr;
+  for (int round = 0; round < 3; ++round) {
+    const PooledArray<std::int64_t> array(kMega, round);
+    if (round > 0) {
+      EXPECT_EQ(array.data(), place);
+    }
+    place = array.data();
+    EXPECT_TRUE(std::ranges::all_of(array, [&](std::int64_t value) { return value == round; }));
+  }
+  frame_memory().free_idle();
+  EXPECT_EQ(frame_memory().statistics().idle, 0u);
 }
 
 }  // namespace

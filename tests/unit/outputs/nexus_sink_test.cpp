@@ -310,7 +310,7 @@ TEST(NexusSink, AFrameOfAnotherPlanIsRefusedAndHarmsNothing) {
       open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse);
   sink->append(samples::make_frames(*plan, 0, 2));
   auto wrong = samples::make_frames(*plan, 2, 1);
-  wrong[0].pattern.intensity.pop_back();
+  wrong[0].pattern.intensity = PooledArray<double>(plan->bins() - 1, 0.0);
   EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { sink->append(wrong); }),
               HasSubstr("does not have the 6 bins"));
   auto torn = samples::make_frames(*plan, 2, 1);

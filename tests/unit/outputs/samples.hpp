@@ -132,13 +132,15 @@ inline ReducedFrame make_frame(const Plan& plan, std::uint64_t index) {
   const auto missing_count = sums.make(Quantity::kMissingCount, lacking);
   const auto missing_normalization = sums.make(Quantity::kMissingNormalization, lacking);
   const auto missing_dark = sums.make(Quantity::kMissingDark, plan.totals.dark.empty() ? 0 : lacking);
+  frame.pattern.intensity = PooledArray<double>(plan.bins());
+  frame.pattern.error = PooledArray<double>(variance.size());
   const auto i = static_cast<std::int64_t>(index);
   for (std::uint32_t bin = 0; bin < plan.bins(); ++bin) {
     signal[bin] = (4 * (i + bin)) << 4;
-    frame.pattern.intensity.push_back(expected_intensity(index, bin, !plan.totals.dark.empty()));
+    frame.pattern.intensity[bin] = expected_intensity(index, bin, !plan.totals.dark.empty());
     if ((plan.variance_bits > 0)) {
       variance[bin] = (4 * (i + 1) * (i + 1)) << 5;
-      frame.pattern.error.push_back(expected_error(index, bin));
+      frame.pattern.error[bin] = expected_error(index, bin);
     }
     if (!lacks_pixels(index)) continue;
     // Half a pixel a bin, and at the end what makes them whole pixels.

@@ -29,7 +29,7 @@ TEST(Normalise, SubtractsTheDarkAndDividesByNormTimesFactor) {
   sums.set(Quantity::kSignal, {16 * 130, 16 * 8});
   sums.set(Quantity::kVariance, {32 * 400, 32 * 16});
   const Pattern pattern = normalise(two_bins(), sums, 2);
-  EXPECT_EQ(pattern.intensity, (std::vector<double>{(130 - 30) / (5.0 * 2), (8 - 4) / (2.0 * 2)}));
+  EXPECT_EQ(pattern.intensity, (PooledArray<double>{(130 - 30) / (5.0 * 2), (8 - 4) / (2.0 * 2)}));
   EXPECT_EQ(pattern.error, (std::vector<double>{20 / (5.0 * 2), 4 / (2.0 * 2)}));
 }
 

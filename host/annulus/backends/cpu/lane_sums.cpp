@@ -126,7 +126,7 @@ void LaneSums::take_columns(const LargeVector<std::int64_t>& sums, std::vector<S
                             Quantity quantity) const {
   constexpr std::size_t kBlock = 256;
   const std::size_t bins = sums.size() / lanes();
-  for (Sums& one : taken) one.make(quantity, bins);
+  for (Sums& one : taken) one.reserve(quantity, bins);
   for (std::size_t begin = 0; begin < bins; begin += kBlock) {
     const std::size_t end = std::min(begin + kBlock, bins);
     for (std::size_t lane = 0; lane < taken.size(); ++lane) {

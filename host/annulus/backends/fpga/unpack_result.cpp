@@ -59,9 +59,9 @@ std::string describe_status(std::int64_t status, const Frame& frame, const SumBe
 }
 
 // Column `first` of four in each of the rows that start at `rows` and are `stride` beats apart.
-std::vector<std::int64_t> gather(const SumBeat* rows, std::size_t stride, std::size_t first,
+PooledArray<std::int64_t> gather(const SumBeat* rows, std::size_t stride, std::size_t first,
                                  std::size_t bins) {
-  std::vector<std::int64_t> sums(bins);
+  PooledArray<std::int64_t> sums(bins);
   for (std::size_t bin = 0; bin < bins; ++bin) {
     sums[bin] = rows[bin / kernels::kBanks * stride].sum[first + bin % kernels::kBanks];
   }

@@ -177,7 +177,7 @@ std::vector<LaneResult> Batch::fetch(std::span<const Frame* const> frames) {
     if (result.faulty) continue;
     const std::int64_t* at = sums + i * plan.bins;
     const auto take = [&](Quantity taken) {
-      result.sums.set(taken, {at, at + plan.bins});
+      result.sums.set(taken, PooledArray(std::span(at, plan.bins)));
       at += quantity;
     };
     result.sums.fraction_bits = frames[i]->fraction_bits;

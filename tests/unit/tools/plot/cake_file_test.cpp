@@ -76,9 +76,14 @@ TEST(CakeFile, ReadsBackWhatWasWrittenAndVerifies) {
   EXPECT_TRUE(check.faults.empty()) << check.faults.front();
 }
 
-TEST(CakeFile, RowsThatAreWrittenOneByOneAreRightToo) {
+struct LargeCake {
+  std::uint32_t azimuthal, radial;
+};
+class LargeCakes : public ::testing::TestWithParam<LargeCake> {};
+
+TEST_P(LargeCakes, RowsThatAreWrittenOneByOneAreRightToo) {
   const Folder folder;
-  const auto plan = make_cake(260, 150);  // more than a quarter of a megabyte a frame
+  const auto plan = make_cake(GetParam().azimuthal, GetParam().radial);
   write_cakes(folder / "a.nxs", plan, 2, 5);
   const PatternFile file(folder / "a.nxs");
   std::vector<double> values(plan->bins());
@@ -92,6 +97,12 @@ TEST(CakeFile, RowsThatAreWrittenOneByOneAreRightToo) {
   }
   EXPECT_TRUE(verify_output(folder / "a.nxs").faults.empty());
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    CakeFile, LargeCakes,
+    ::testing::Values(LargeCake{260, 150},     // more than a quarter of a megabyte a frame
+                      LargeCake{300, 1000},    // more than a megabyte: straight to the disk
+                      LargeCake{601, 1000}));  // two chunks a frame, of which one is not full
 
 // Lacks a pixel at each of these azimuths, and no other.
 ReducedFrame with_missing_pixels_at(const Plan& plan, const std::vector<std::size_t>& azimuths) {
