@@ -1,5 +1,6 @@
 // An HDF5 file driver that reads, and opens only what a fence allows. The library opens the files that a file
 // links to with the driver of that file: there is no other place that sees all of them.
+#include <annulus/hdf5/file_driver.hpp>
 #include <annulus/hdf5/link_fence.hpp>
 
 #include <fcntl.h>
@@ -21,20 +22,11 @@ struct Access {
   std::shared_ptr<const LinkFence> fence;
 };
 
-struct FencedFile : H5FD_t {
+struct FencedFile : DriverFile {
   std::shared_ptr<const LinkFence> fence;
-  int descriptor = -1;
-  haddr_t allocated = 0;  // HDF5's end of allocation
-  haddr_t end = 0;        // end of the file
-  dev_t device = 0;
-  ino_t inode = 0;
 };
 
-constexpr haddr_t kLargestAddress = (haddr_t{1} << 62) - 1;
-constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;
-
 FencedFile& self(H5FD_t* file) { return *static_cast<FencedFile*>(file); }
-const FencedFile& self(const H5FD_t* file) { return *static_cast<const FencedFile*>(file); }
 
 // What hdf5_reason() gives when the library gives up.
 void explain(const char* line) {
@@ -77,14 +69,6 @@ herr_t close_file(H5FD_t* base) {
   return 0;
 }
 
-int compare(const H5FD_t* left, const H5FD_t* right) {
-  const FencedFile& a = self(left);
-  const FencedFile& b = self(right);
-  if (a.device != b.device) return a.device < b.device ? -1 : 1;
-  if (a.inode != b.inode) return a.inode < b.inode ? -1 : 1;
-  return 0;
-}
-
 herr_t query(const H5FD_t*, unsigned long* flags) {
   *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
            H5FD_FEAT_AGGREGATE_SMALLDATA | H5FD_FEAT_POSIX_COMPAT_HANDLE | H5FD_FEAT_SUPPORTS_SWMR_IO |
@@ -92,38 +76,10 @@ herr_t query(const H5FD_t*, unsigned long* flags) {
   return 0;
 }
 
-haddr_t get_allocated(const H5FD_t* base, H5FD_mem_t) { return self(base).allocated; }
-
-herr_t set_allocated(H5FD_t* base, H5FD_mem_t, haddr_t address) {
-  self(base).allocated = address;
-  return 0;
-}
-
-haddr_t get_end(const H5FD_t* base, H5FD_mem_t) { return self(base).end; }
-
-herr_t get_handle(H5FD_t* base, hid_t, void** handle) {
-  *handle = &self(base).descriptor;
-  return 0;
-}
-
 herr_t read_file(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
-  const FencedFile& file = self(base);
-  auto* bytes = static_cast<std::byte*>(buffer);
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t got = ::pread(file.descriptor, bytes + done, std::min(size - done, kLargestTransfer),
-                                static_cast<off_t>(address + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      explain(std::strerror(errno));
-      return -1;
-    }
-    if (got == 0) {  // HDF5 may ask beyond the end, and then expects zeros
-      std::memset(bytes + done, 0, size - done);
-      break;
-    }
-    done += static_cast<std::size_t>(got);
-  }
-  return 0;
+  if (read_at(self(base).descriptor, address, static_cast<std::byte*>(buffer), size)) return 0;
+  explain(std::strerror(errno));
+  return -1;
 }
 
 herr_t write_file(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, size_t, const void*) { return -1; }
@@ -144,39 +100,18 @@ herr_t unlock_file(H5FD_t* base) {
 // What the library opens linked files with.
 void* access_of(H5FD_t* base) { return new (std::nothrow) Access{self(base).fence}; }
 
-void* copy_access(const void* access) {
-  return new (std::nothrow) Access(*static_cast<const Access*>(access));
-}
-
-herr_t free_access(void* access) {
-  delete static_cast<Access*>(access);
-  return 0;
-}
-
 const H5FD_class_t& driver_class() {
   static const H5FD_class_t driver = [] {
-    H5FD_class_t c{};
-    c.name = "annulus_fenced";
-    c.maxaddr = kLargestAddress;
-    c.fc_degree = H5F_CLOSE_WEAK;
-    c.fapl_size = sizeof(Access);
+    H5FD_class_t c = basic_driver("annulus_fenced");
+    add_access<Access>(c);
     c.fapl_get = access_of;
-    c.fapl_copy = copy_access;
-    c.fapl_free = free_access;
     c.open = open_file;
     c.close = close_file;
-    c.cmp = compare;
     c.query = query;
-    c.get_eoa = get_allocated;
-    c.set_eoa = set_allocated;
-    c.get_eof = get_end;
-    c.get_handle = get_handle;
     c.read = read_file;
     c.write = write_file;
     c.lock = lock_file;
     c.unlock = unlock_file;
-    constexpr H5FD_mem_t kOneListForMetadata[] = H5FD_FLMAP_DICHOTOMY;
-    std::copy(std::begin(kOneListForMetadata), std::end(kOneListForMetadata), c.fl_map);
     return c;
   }();
   return driver;

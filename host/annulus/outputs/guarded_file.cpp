@@ -1,3 +1,4 @@
+#include <annulus/hdf5/file_driver.hpp>
 #include <annulus/outputs/guarded_file.hpp>
 
 #include <fcntl.h>
@@ -30,7 +31,7 @@ struct Access {
 
 }  // namespace
 
-struct GuardedFile : H5FD_t {
+struct GuardedFile : DriverFile {
   // A write that has not reached the file: HDF5 reads back what it believes it wrote.
   struct HeldWrite {
     haddr_t address;
@@ -61,13 +62,8 @@ struct GuardedFile : H5FD_t {
   };
 
   std::shared_ptr<WriteFault> fault;
-  int descriptor = -1;
   int direct = -1;  // the same file, for writes that pass by the system's memory; none if the system has none
-  haddr_t allocated = 0;  // HDF5's end of allocation
-  haddr_t end = 0;        // end of the file, as HDF5 knows it
-  haddr_t reached = 0;    // and as the system does: what is held is not behind it
-  dev_t device = 0;
-  ino_t inode = 0;
+  haddr_t reached = 0;              // end of the file as the system knows it: what is held may lie behind it
   Ranges written;                   // what may be pointed to
   std::vector<HeldWrite> held;      // until the next commit, or for ever after a failure
   bool ordered = false;             // readers are there: held writes keep the order of HDF5
@@ -85,17 +81,14 @@ struct GuardedFile : H5FD_t {
 
 namespace {
 
-// 2^62 is far beyond any data, so the lock meets only locks of this driver.
-constexpr off_t kWriterLockAt = off_t{1} << 62;
-constexpr haddr_t kLargestAddress = (haddr_t{1} << 62) - 1;
-constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;
+// Beyond any data, so the lock meets only locks of this driver.
+constexpr off_t kWriterLockAt = off_t{1} << kAddressBits;
 constexpr hsize_t kPage = 4096;  // what disks and systems write as a whole
 constexpr std::size_t kWorthDirect = std::size_t{1} << 20;
 constexpr std::chrono::seconds kReadersPatience{2};
 constexpr std::chrono::milliseconds kReadersPause{1};
 
 GuardedFile& self(H5FD_t* file) { return *static_cast<GuardedFile*>(file); }
-const GuardedFile& self(const H5FD_t* file) { return *static_cast<const GuardedFile*>(file); }
 
 // HDF5 lets go of its own lock when SWMR writing begins, so that readers can open the file. This one stays.
 // On NFS it would meet the readers' locks, which cover the whole file there.
@@ -210,14 +203,6 @@ bool is_whole(GuardedFile& file) {
   return !file.fault->failed();
 }
 
-int compare(const H5FD_t* left, const H5FD_t* right) {
-  const GuardedFile& a = self(left);
-  const GuardedFile& b = self(right);
-  if (a.device != b.device) return a.device < b.device ? -1 : 1;
-  if (a.inode != b.inode) return a.inode < b.inode ? -1 : 1;
-  return 0;
-}
-
 herr_t query(const H5FD_t*, unsigned long* flags) {
   // No accumulation of metadata: every object is written for itself.
   *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_AGGREGATE_SMALLDATA |
@@ -225,18 +210,9 @@ herr_t query(const H5FD_t*, unsigned long* flags) {
   return 0;
 }
 
-haddr_t get_allocated(const H5FD_t* base, H5FD_mem_t) { return self(base).allocated; }
-
 herr_t set_allocated(H5FD_t* base, H5FD_mem_t, haddr_t address) {
   GuardedFile& file = self(base);
   file.allocated = file.fault->adopt_tail ? std::max(address, file.end) : address;
-  return 0;
-}
-
-haddr_t get_end(const H5FD_t* base, H5FD_mem_t) { return self(base).end; }
-
-herr_t get_handle(H5FD_t* base, hid_t, void** handle) {
-  *handle = &self(base).descriptor;
   return 0;
 }
 
@@ -261,17 +237,7 @@ herr_t read_file(H5FD_t* base, H5FD_mem_t type, hid_t, haddr_t address, size_t s
   auto* bytes = static_cast<std::byte*>(buffer);
   const bool metadata = type != H5FD_MEM_DRAW;
   if (metadata) is_whole(file);
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t got = pread(file.descriptor, bytes + done, std::min(size - done, kLargestTransfer),
-                              static_cast<off_t>(address + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return -1;
-    if (got == 0) {  // HDF5 may ask beyond the end, and then expects zeros
-      std::memset(bytes + done, 0, size - done);
-      break;
-    }
-    done += static_cast<std::size_t>(got);
-  }
+  if (!read_at(file.descriptor, address, bytes, size)) return -1;
   try {
     if (file.fault->cut_short) {
       for (const auto& [kept_at, object] : by_age(file))
@@ -386,15 +352,6 @@ herr_t lock_file(H5FD_t* base, hbool_t exclusive) {
 // comes in between would keep the writer out. begin_swmr_writing lets go, or closing does.
 herr_t unlock_file(H5FD_t*) { return 0; }
 
-void* copy_access(const void* access) {
-  return new (std::nothrow) Access(*static_cast<const Access*>(access));
-}
-
-herr_t free_access(void* access) {
-  delete static_cast<Access*>(access);
-  return 0;
-}
-
 // Network file systems report a full disk or a spent quota as late as here.
 herr_t close_file(H5FD_t* base) {
   GuardedFile* file = &self(base);
@@ -408,28 +365,17 @@ herr_t close_file(H5FD_t* base) {
 
 const H5FD_class_t& driver_class() {
   static const H5FD_class_t driver = [] {
-    H5FD_class_t c{};
-    c.name = "annulus_guarded";
-    c.maxaddr = kLargestAddress;
-    c.fc_degree = H5F_CLOSE_WEAK;
-    c.fapl_size = sizeof(Access);
-    c.fapl_copy = copy_access;
-    c.fapl_free = free_access;
+    H5FD_class_t c = basic_driver("annulus_guarded");
+    add_access<Access>(c);
     c.open = open_file;
     c.close = close_file;
-    c.cmp = compare;
     c.query = query;
-    c.get_eoa = get_allocated;
     c.set_eoa = set_allocated;
-    c.get_eof = get_end;
-    c.get_handle = get_handle;
     c.read = read_file;
     c.write = write_file;
     c.truncate = truncate_file;
     c.lock = lock_file;
     c.unlock = unlock_file;
-    constexpr H5FD_mem_t kOneListForMetadata[] = H5FD_FLMAP_DICHOTOMY;
-    std::copy(std::begin(kOneListForMetadata), std::end(kOneListForMetadata), c.fl_map);
     return c;
   }();
   return driver;
