@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -37,12 +38,18 @@ def scan(annulus, tmp_path):
     return folder
 
 
+# Of large images one kernel: to measure which of them is the fastest takes longest there, and small ones do that.
+OF_LARGE_IMAGES = ["--opencl-kernel", "lanes"]
+LARGE = 1 << 20
+
+
 @pytest.mark.parametrize("name", REAL_CBF)
 def test_real_cbf(opencl, shared_data, tmp_path, name):
     image = fabio.open(str(shared_data / name)).data
     args = integrate_arguments(shared_data / name, image.shape, tmp_path / "case.poni")
     assert opencl(*args, "-o", tmp_path / "cpu.nxs").returncode == 0
-    done = opencl(*args, "--backend", "opencl", "-o", tmp_path / "opencl.nxs")
+    kernel = OF_LARGE_IMAGES if image.size > LARGE else []
+    done = opencl(*args, "--backend", "opencl", *kernel, "-o", tmp_path / "opencl.nxs")
     assert done.returncode == 0, done.stderr
     assert_same_accumulators(tmp_path / "opencl.nxs", tmp_path / "cpu.nxs")
 
@@ -66,7 +73,7 @@ def test_real_eiger_frame(opencl, shared_data, tmp_path):
     poni.write_text("Detector: Eiger4M\nDistance: 0.2\nPoni1: 0.08\nPoni2: 0.07\nWavelength: 1e-10\n")
     args = ["integrate", "-p", poni, shared_data / "hdf5plugin" / "bitshuffle.h5"]
     assert opencl(*args, "-o", tmp_path / "cpu.nxs").returncode == 0
-    done = opencl(*args, "--backend", "opencl", "-o", tmp_path / "opencl.nxs")
+    done = opencl(*args, "--backend", "opencl", *OF_LARGE_IMAGES, "-o", tmp_path / "opencl.nxs")
     assert done.returncode == 0, done.stderr
     assert_same_accumulators(tmp_path / "opencl.nxs", tmp_path / "cpu.nxs")
 
@@ -119,45 +126,74 @@ def test_devices_are_listed_with_memory_and_limits(opencl):
     assert first.startswith("0:0 ") and "MiB" in first and "compute units" in first
 
 
-def test_damaged_cache_is_replaced(annulus, scan, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "--backend", "opencl", "--opencl-kernel", "lanes", "--overwrite", "-q", "-o",
-            tmp_path / "out.nxs", scan]
-    assert annulus(*args).returncode == 0
-    files = sorted((tmp_path / "cache" / "annulus" / "opencl").iterdir())
-    assert {path.name.split("-")[0] for path in files} == {"program", "choice"}
-    for path in files:
-        kept = path.read_bytes()
-        for damaged in (b"", kept[:70], kept[:-1] + bytes([kept[-1] ^ 1])):
-            path.write_bytes(damaged)
-            done = annulus(*args)
-            assert done.returncode == 0, done.stderr
-            assert path.read_bytes() != damaged
+@pytest.fixture(scope="module")
+def compiled(annulus, tmp_path_factory):
+    """A scan and a cache that its reduction has filled, for tests that take a copy of it."""
+    folder = tmp_path_factory.mktemp("compiled")
+    assert annulus("simulate", "-o", folder / "scan", "--detector", "Pilatus100k", "-n", 20, "-q").returncode == 0
+    done = annulus(*compiled_arguments(folder), "-o", folder / "out.nxs", env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")})
+    assert done.returncode == 0, done.stderr
+    return folder
 
 
-def test_cached_programs_that_others_can_have_written_are_not_used(annulus, scan, tmp_path, monkeypatch):
+def compiled_arguments(folder):
+    return ["integrate", "-p", folder / "scan" / "scan.poni", "-n", 300, "--backend", "opencl", "--opencl-kernel", "lanes",
+            "--overwrite", "-q", folder / "scan"]
+
+
+@pytest.fixture
+def cached(annulus, compiled, tmp_path, monkeypatch):
+    """Reduces that scan again, with a copy of the cache; and the folder of its files."""
+    shutil.copytree(compiled / "cache", tmp_path / "cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    args = ["integrate", "-p", scan / "scan.poni", "-n", 300, "--backend", "opencl", "--opencl-kernel", "lanes", "--overwrite", "-q", "-o",
-            tmp_path / "out.nxs", scan]
-    assert annulus(*args).returncode == 0
-    folder = tmp_path / "cache" / "annulus" / "opencl"
+
+    def run():
+        done = annulus(*compiled_arguments(compiled), "-o", tmp_path / "out.nxs")
+        assert done.returncode == 0, done.stderr
+        assert_same_accumulators(tmp_path / "out.nxs", compiled / "out.nxs")
+
+    return run, tmp_path / "cache" / "annulus" / "opencl"
+
+
+def one_of_each_kind(folder):
+    """What both are read with is one function. To compile takes long, so less is tried with programs."""
+    files = {path.name.split("-")[0]: path for path in folder.iterdir()}
+    assert set(files) == {"program", "choice"} and len(list(folder.iterdir())) == 2
+    return files
+
+
+def test_damaged_cache_is_replaced(cached):
+    run, folder = cached
+    files = one_of_each_kind(folder)
+    for kind, damages in (("choice", (lambda kept: b"", lambda kept: kept[:70], lambda kept: kept[:-1] + bytes([kept[-1] ^ 1]))),
+                          ("program", (lambda kept: kept[:-1] + bytes([kept[-1] ^ 1]),))):
+        kept = files[kind].read_bytes()
+        for damage in damages:
+            files[kind].write_bytes(damage(kept))
+            run()
+            assert files[kind].read_bytes() != damage(kept)
+
+
+def test_cached_programs_that_others_can_have_written_are_not_used(cached):
+    run, folder = cached
     assert folder.stat().st_mode & 0o7777 == 0o700
-    changes = [lambda path: path.chmod(0o666)]
+    files = one_of_each_kind(folder)
+    writable = lambda path: path.chmod(0o666)
+    of_another = lambda path: os.chown(path, 65534, 65534)
+    changes = [("choice", writable), ("program", writable)]
     if os.getuid() == 0:
-        changes.append(lambda path: os.chown(path, 65534, 65534))
-    for path in sorted(folder.iterdir()):
-        for change in changes:
-            before = path.stat().st_ino
-            change(path)
-            assert annulus(*args).returncode == 0
-            after = path.stat()
-            assert after.st_ino != before and after.st_uid == os.getuid() and after.st_mode & 0o022 == 0
+        changes = [("choice", writable), ("choice", of_another), ("program", of_another)]
+    for kind, change in changes:
+        before = files[kind].stat().st_ino
+        change(files[kind])
+        run()
+        after = files[kind].stat()
+        assert after.st_ino != before and after.st_uid == os.getuid() and after.st_mode & 0o022 == 0
     folder.chmod(0o777)
+    files["program"].write_bytes(b"")
     before = {path: path.stat().st_ino for path in folder.iterdir()}
-    program = next(path for path in before if path.name.startswith("program-"))
-    program.write_bytes(b"")
-    assert annulus(*args).returncode == 0
-    assert program.read_bytes() == b"" and {path: path.stat().st_ino for path in folder.iterdir()} == before
+    run()
+    assert files["program"].read_bytes() == b"" and {path: path.stat().st_ino for path in folder.iterdir()} == before
 
 
 def test_options_that_make_no_sense(annulus, scan):
