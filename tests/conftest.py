@@ -11,6 +11,11 @@ import subprocess
 import pytest
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "release_only: left out with sanitizers, which see a path the first time it is taken; "
+                                       "it differs from its neighbours in numbers, sizes or places")
+
+
 @pytest.fixture(scope="session")
 def annulus():
     """Calls the program: annulus("info", "--json", path) -> CompletedProcess with text output."""

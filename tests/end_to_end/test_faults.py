@@ -311,7 +311,8 @@ def test_output_that_cannot_be_written(annulus, scan, tmp_path):
     expect_error(run(annulus, scan, tmp_path / "no" / "such" / "folder.nxs"), OUTPUT, "folder.nxs")
 
 
-@pytest.mark.parametrize("limit", [300_000, 900_000, 1_500_000])
+@pytest.mark.parametrize("limit", [pytest.param(300_000, marks=pytest.mark.release_only), 900_000,
+                                   pytest.param(1_500_000, marks=pytest.mark.release_only)])
 def test_full_disk_leaves_a_readable_file(annulus, scan, tmp_path, limit):
     folder = tmp_path / "scan"
     folder.mkdir()
@@ -393,16 +394,21 @@ def test_a_reader_keeps_the_output_that_is_replaced(annulus, scan, tmp_path):
     assert stored_frames(output) == 1
 
 
+@pytest.fixture(scope="module")
+def one_frame(annulus, scan, tmp_path_factory):
+    output = tmp_path_factory.mktemp("one") / "out.nxs"
+    assert run(annulus, scan, output, inputs=scan.files[:1]).returncode == 0
+    return output
+
+
 @pytest.mark.parametrize("command", [
     ["--version"], ["--help"], ["integrate", "--help"], ["info", "--detectors"], ["info", "OUTPUT"],
     ["info", "--json", "OUTPUT"], ["info", "IMAGE"], ["verify", "OUTPUT"], ["verify", "IMAGE"], ["devices"],
     ["integrate", "--dump-config", "IMAGE"], ["integrate", "--overwrite", "--output", "NEW", "IMAGE"],
     ["integrate", "--json", "--overwrite", "--output", "NEW", "IMAGE"]])
 @pytest.mark.parametrize("where", ["full", "closed"])
-def test_what_cannot_be_printed_is_an_error(annulus, scan, tmp_path, command, where):
-    output = tmp_path / "out.nxs"
-    assert run(annulus, scan, output, inputs=scan.files[:1]).returncode == 0
-    names = {"OUTPUT": output, "NEW": tmp_path / "new.nxs", "IMAGE": scan.files[0]}
+def test_what_cannot_be_printed_is_an_error(scan, one_frame, tmp_path, command, where):
+    names = {"OUTPUT": one_frame, "NEW": tmp_path / "new.nxs", "IMAGE": scan.files[0]}
     words = [str(names.get(word, word)) for word in command]
     if words[0] == "integrate" and "--help" not in words:
         words += ["--poni", str(scan.poni)]

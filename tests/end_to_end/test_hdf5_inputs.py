@@ -154,16 +154,16 @@ def damaged_output(integrate, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["info", "verify", "integrate"])
-@pytest.mark.parametrize("size", [24, 48, 96, 500, 2000])
-def test_a_file_cut_short_is_refused_at_once(annulus, integrate, poni, tmp_path, command, size):
+def test_a_file_cut_short_is_refused_at_once(annulus, integrate, poni, tmp_path, command):
     content = damaged_output(integrate, tmp_path).read_bytes()
     path = tmp_path / "cut.h5"
-    path.write_bytes(content[:size])
     options = ["-p", poni, "-o", tmp_path / "never.nxs"] if command == "integrate" else []
-    start = time.monotonic()
-    done = annulus(command, *options, path, timeout=10)
-    assert done.returncode == INPUT, (done.returncode, done.stderr)
-    assert time.monotonic() - start < 5
+    for size in (24, 48, 96, 500, 2000):
+        path.write_bytes(content[:size])
+        start = time.monotonic()
+        done = annulus(command, *options, path, timeout=10)
+        assert done.returncode == INPUT, (size, done.returncode, done.stderr)
+        assert time.monotonic() - start < 5, size
 
 
 def test_a_flipped_byte_of_metadata_never_hangs(annulus, integrate, tmp_path):

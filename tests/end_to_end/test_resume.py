@@ -125,7 +125,11 @@ def stored(path):
         return len(file["/entry/frames/status"])
 
 
-@pytest.mark.parametrize("part", [0.35, 0.5, 0.65, 0.8, 0.95])
+release_only = pytest.mark.release_only
+
+
+@pytest.mark.parametrize("part", [pytest.param(0.35, marks=release_only), 0.5, pytest.param(0.65, marks=release_only), 0.8,
+                                  pytest.param(0.95, marks=release_only)])
 def test_after_a_full_disk(annulus, scan, undisturbed, tmp_path, part):
     """Ends a run at a chosen place, as a kill there would."""
     inputs, expected, size, code = undisturbed
@@ -228,6 +232,7 @@ def test_a_series_that_is_followed_and_killed(annulus, scan, tmp_path):
     assert_same(output, contents(tmp_path / "whole.nxs"))
 
 
+@release_only
 def test_kills_at_any_time(annulus, scan, tmp_path):
     folder = tmp_path / "scan"
     folder.mkdir()

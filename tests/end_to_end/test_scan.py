@@ -182,21 +182,21 @@ def test_simulation_is_reproducible_by_seed(annulus, scan, tmp_path):
         assert (tmp_path / "other" / path.name).read_bytes() != path.read_bytes()
 
 
-def slow_pipe_scan(scan, folder, count):
-    """Many frames, so that a run can be caught in the middle: links to the same few files."""
-    folder.mkdir()
-    for i in range(count):
+@pytest.fixture(scope="module")
+def many_frames(scan, tmp_path_factory):
+    """So many that a run can be caught in the middle: links to the same few files."""
+    folder = tmp_path_factory.mktemp("many")
+    for i in range(20000):
         (folder / f"f_{i:06d}.cbf").symlink_to(scan.files[i % 24])
     return folder
 
 
 @pytest.mark.parametrize("how,shape", [
     (signal.SIGINT, []), (signal.SIGTERM, []), (signal.SIGKILL, []), (signal.SIGKILL, ["--npt-azim", "24"])])
-def test_stopped_run_leaves_what_it_reduced(annulus, scan, tmp_path, how, shape):
-    folder = slow_pipe_scan(scan, tmp_path / "many", 20000)
+def test_stopped_run_leaves_what_it_reduced(annulus, scan, many_frames, tmp_path, how, shape):
     output = tmp_path / "out.nxs"
     arguments = ["integrate", "-p", str(scan.poni), "-n", "150", "--error-model", "poisson", "--threads", "1", *shape]
-    process = subprocess.Popen([os.environ["ANNULUS"], *arguments, "-o", str(output), str(folder)],
+    process = subprocess.Popen([os.environ["ANNULUS"], *arguments, "-o", str(output), str(many_frames)],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     seen = 0
     deadline = time.monotonic() + 60

@@ -30,7 +30,7 @@ def integrate(annulus, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("split", ["no", "bbox", "full"])
+@pytest.mark.parametrize("split", [*(pytest.param(split, marks=pytest.mark.release_only) for split in ("no", "bbox")), "full"])
 @pytest.mark.parametrize("error_model", ["no", "poisson"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_are_exact_on_every_backend(annulus, integrate, tmp_path, kind, error_model, split):
