@@ -68,6 +68,11 @@ int integrate(IntegrateCommand& command) {
                 on_one_line(in_our_words(summary.first_fault->what())));
     return kSomeFramesBad;
   }
+  if (report.already_bad > 0) {
+    print_error("annulus: {} of the frames that were in {} already are bad\n", report.already_bad,
+                on_one_line(report.output.string()));
+    return kSomeFramesBad;
+  }
   return kSuccess;
 }
 

@@ -67,9 +67,12 @@ std::string to_text(const RunReport& report) {
   text += fmt::format("{} frames in {:.2f} s: {:.1f} frames/s, {:.0f} Mpixel/s, {:.3f} GB/s of payload\n",
                       summary.frames, summary.wall_seconds, rates.frames_per_second,
                       rates.megapixels_per_second, rates.gigabytes_per_second);
-  if (report.already_stored > 0)
-    text += fmt::format("{} frames were in the output already and are left out\n", report.already_stored);
   if (summary.bad > 0) text += fmt::format("{} of them are bad and recorded as NaN\n", summary.bad);
+  if (report.already_stored > 0) {
+    text += fmt::format("{} frames were in the output already and are left out", report.already_stored);
+    if (report.already_bad > 0) text += fmt::format("; {} of these are recorded as bad", report.already_bad);
+    text += "\n";
+  }
   text += fmt::format(
       "time: plan {:.2f} s, read {:.2f} s, decode and integrate {:.2f} s (both added up over threads), "
       "write {:.2f} s, total {:.2f} s\n",
@@ -93,6 +96,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
   json["frames"] = summary.frames;
   json["bad_frames"] = summary.bad;
   json["already_stored"] = report.already_stored;
+  json["already_bad"] = report.already_bad;
   json["interrupted"] = summary.interrupted;
   if (summary.first_fault) json["first_fault"] = in_our_words(summary.first_fault->what());
   json["frames_per_second"] = rates.frames_per_second;

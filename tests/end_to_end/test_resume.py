@@ -138,7 +138,7 @@ def test_after_a_full_disk(annulus, scan, undisturbed, tmp_path, part):
     assert done.returncode == 5, done.stderr
     before = stored(output) if output.exists() else 0
     done = integrate(annulus, scan, output, inputs, "--append", "--json")
-    assert done.returncode in (0, code), done.stderr
+    assert done.returncode == code, done.stderr
     assert f'"already_stored": {before}' in done.stdout, done.stdout
     assert_same(output, expected)
     assert annulus("verify", output).returncode == 0
@@ -148,7 +148,7 @@ def test_once_more_when_nothing_is_missing(annulus, scan, undisturbed, tmp_path)
     inputs, expected, _, code = undisturbed
     output = tmp_path / "out.nxs"
     for _ in range(3):
-        assert integrate(annulus, scan, output, inputs, "--append").returncode in (0, code)
+        assert integrate(annulus, scan, output, inputs, "--append").returncode == code
         assert_same(output, expected)
 
 
@@ -161,12 +161,12 @@ def test_the_same_files_by_other_names(annulus, scan, undisturbed, tmp_path):
     (tmp_path / "other").mkdir()
     named = {"/entry/frames/source", "/entry/checksums/frames", "/entry/reduction/input/working_directory"}
     relative = [os.path.relpath(path, base) for path in inputs]
-    assert integrate(annulus, scan, output, relative, "--append", cwd=base).returncode in (0, code)
+    assert integrate(annulus, scan, output, relative, "--append", cwd=base).returncode == code
     for names, folder in ((inputs, base), ([f"./{name}" for name in relative], base), (relative, tmp_path / "link"),
                           ([os.path.relpath(path, tmp_path) for path in inputs], tmp_path),
                           ([tmp_path / "link" / name for name in relative], tmp_path / "other")):
         done = integrate(annulus, scan, output, names, "--append", cwd=folder)
-        assert done.returncode in (0, code), done.stderr
+        assert done.returncode == code, done.stderr
         assert_same(output, expected, but=named)
 
 
@@ -207,7 +207,8 @@ def test_a_folder_that_is_followed_and_killed(annulus, scan, tmp_path, frames):
             (folder / path.name).symlink_to(path.resolve())
     done = integrate(annulus, scan, output, [folder], "--append")
     assert done.returncode == 0 and f"{frames + 10} frames were in the output already" in done.stdout, done.stderr
-    assert_same(output, contents(tmp_path / "whole.nxs"), but={"/entry/frames/source", "/entry/checksums/frames"})
+    assert_same(output, contents(tmp_path / "whole.nxs"),
+                but={"/entry/frames/source", "/entry/frames/source_id", "/entry/checksums/frames"})
 
 
 def test_a_series_that_is_followed_and_killed(annulus, scan, tmp_path):
@@ -305,7 +306,7 @@ def test_a_stack_that_was_damaged_after_some_of_its_frames_were_stored_is_no_sto
     numpy.save(other, frames[:1])
     for _ in range(2):  # the bad frame is then stored, and not stored again
         done = integrate(annulus, scan, output, [other, stack], "--append")
-        assert done.returncode in (0, SOME_BAD), done.stderr
+        assert done.returncode == SOME_BAD, done.stderr
     with h5py.File(output) as file:
         assert list(file["entry/frames/status"][()]) == [0, 0, 0, 1]
         assert list(file["entry/frames/frame_in_source"][()]) == [0, 1, 0, 2]
@@ -332,3 +333,108 @@ def test_text_files_of_another_plan_are_refused(annulus, scan, tmp_path):
     assert annulus("integrate", *options, "-n", 50).returncode == 0
     done = annulus("integrate", *options, "-n", 70, "--append")
     assert done.returncode == 5 and "another plan" in done.stderr, (done.returncode, done.stderr)
+
+
+FORMATS = [["out.nxs"], ["out", "--format", "xy"]]
+
+
+def output_of(folder, form):
+    output = folder / form[0]
+    if form[0] == "out":
+        output.mkdir()
+    return output
+
+
+def files_in(output):
+    """How many frames an output of either format holds."""
+    return len(list(output.glob("*.xy"))) if output.is_dir() else stored(output)
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=["nexus", "text"])
+def test_names_that_are_too_long_to_be_stored_are_known_again(annulus, scan, tmp_path, form):
+    """And a frame that shares the end of its name with another is not taken for it."""
+    output = output_of(tmp_path, form)
+    deep = "x" * 200 + "/" + "y" * 200
+    files = []
+    for name in ("one", "two"):
+        folder = tmp_path / name / deep
+        folder.mkdir(parents=True)
+        shutil.copy(scan.files[0], folder / "f.cbf")
+        files.append(folder / "f.cbf")
+    first = files[0].parent / "g.cbf"
+    shutil.copy(scan.files[1], first)
+    integrate(annulus, scan, output, ["g.cbf"], *form[1:], "--append", cwd=first.parent)
+    for known in (files[:1], files[:1], files, files):
+        assert integrate(annulus, scan, output, known, *form[1:], "--append").returncode == 0
+        assert files_in(output) == 1 + len(known)
+    if form[0] == "out.nxs":
+        with h5py.File(output) as file:
+            names = file["entry/frames/source"][:, 0]
+            assert names[1].startswith(b"...") and names[1] == names[2]  # so the names alone could not tell
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=["nexus", "text"])
+def test_folders_and_files_that_are_not_utf8(annulus, scan, tmp_path, form):
+    output = output_of(tmp_path, form)
+    names = [os.fsdecode(b"a\xff.cbf"), os.fsdecode(b"a\xfe.cbf")]  # the same when made UTF-8
+    folders = [tmp_path / os.fsdecode(b"d\xff"), tmp_path / os.fsdecode(b"d\xfe")]
+    for folder in folders:
+        folder.mkdir()
+        for name in names:
+            shutil.copy(scan.files[0], folder / name)
+    known = 0
+    for folder in folders:
+        for name in names:
+            known += 1
+            for path, cwd in ((name, folder), (name, folder), (folder / name, tmp_path)):
+                assert integrate(annulus, scan, output, [path], *form[1:], "--append", cwd=cwd).returncode == 0
+                assert files_in(output) == known, (path, cwd)
+
+
+def test_a_link_that_leads_elsewhere_now_is_another_folder(annulus, scan, tmp_path):
+    for name in ("run1", "run2"):
+        (tmp_path / name).mkdir()
+        shutil.copy(scan.files[0], tmp_path / name / "f.cbf")
+    link = tmp_path / "current"
+    for target, frames in (("run1", 1), ("run2", 2), ("run1", 2)):
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        assert integrate(annulus, scan, tmp_path / "out.nxs", [link / "f.cbf"], "--append").returncode == 0
+        assert stored(tmp_path / "out.nxs") == frames
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=["nexus", "text"])
+def test_a_stack_of_which_one_frame_was_stored_and_that_was_damaged_is_named(annulus, scan, tmp_path, form):
+    """A bad second frame ends the first run; then the whole file is lost."""
+    stack, output, other = tmp_path / "stack.h5", tmp_path / form[0], tmp_path / "other.npy"
+    image = shape_of(scan)
+    with h5py.File(stack, "w") as file:
+        data = file.create_dataset("/entry/data/data", data=numpy.stack([image] * 4), chunks=(1, *image.shape), compression=1)
+        place = data.id.get_chunk_info(1)
+    with open(stack, "r+b") as file:
+        file.seek(place.byte_offset)
+        file.write(b"no zlib stream")
+    options = ["integrate", "-p", scan.poni, *OPTIONS, *form[1:], "-o", output]
+    url = f"{stack}::/entry/data/data"
+    done = annulus(*options, url)
+    assert done.returncode == 3 and files_in(output) == 1, done.stderr
+    stack.write_bytes(b"no stack")
+    numpy.save(other, image)
+    done = annulus(*options, "--append", other, url)
+    assert done.returncode == 3 and "stack.h5" in done.stderr, done.stderr
+    for bad in (1, 0):  # recorded, and then not once more
+        done = annulus(*options, "--append", "--keep-going", other, url)
+        assert files_in(output) == 3 and f"{bad} of" * bad in done.stdout, (done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=["nexus", "text"])
+def test_bad_frames_of_the_run_before_are_counted(annulus, scan, tmp_path, form):
+    """But not those of other inputs that the output holds, too."""
+    inputs = with_bad_frames(scan, tmp_path / "scan")
+    output = output_of(tmp_path, form)
+    assert integrate(annulus, scan, output, inputs, *form[1:]).returncode == SOME_BAD
+    done = integrate(annulus, scan, output, inputs, *form[1:], "--append")
+    assert done.returncode == SOME_BAD and "60 frames were in the output already and are left out; 4 of these" in done.stdout
+    assert "4 of the frames that were in" in done.stderr
+    done = integrate(annulus, scan, output, [sorted(inputs[0].iterdir())[1]], *form[1:], "--append", "--json")
+    assert done.returncode == 0 and '"already_bad": 0' in done.stdout

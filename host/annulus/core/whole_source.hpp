@@ -1,5 +1,5 @@
 // In place of the number of a frame, where it is asked whether a frame is stored: a source as a whole. It is
-// stored if a bad frame of it is.
+// stored if its only frame is, good or bad, or that it could not be read.
 #pragma once
 
 #include <cstdint>

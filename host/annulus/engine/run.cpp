@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 namespace annulus {
@@ -145,14 +146,22 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
       open_sink(config, report.output, job, describe_run(config, scan, first, name, expected_frames));
   // What comes from elsewhere may be called the same every time: only files are known by their names. The
   // stream may ask until it ends, which is after this.
-  if (config.append && scan.stream)
-    stream.leave_out([sink](const FrameId& frame) { return sink->holds(frame); });
+  // It asks once for each frame.
+  const auto already_bad = std::make_shared<std::atomic<std::uint64_t>>(0);
+  if (config.append && scan.stream) {
+    stream.leave_out([sink, already_bad](const FrameId& frame) {
+      const Held held = sink->holds(frame);
+      if (held == Held::kBad) ++*already_bad;
+      return held != Held::kNot;
+    });
+  }
   ReductionSettings settings;
   settings.keep_going = config.keep_going;
   settings.memory_for_frames = config.memory << 20;
   settings.normalization_factor = config.normalization_factor;
   report.summary = reduce(stream, job, *backend, *sink, settings, stop, hooks.progress);
   report.already_stored = stream.left_out();
+  report.already_bad = *already_bad;
   report.profile = backend->profile();
   const auto closing = Clock::now();
   sink->close();

@@ -35,6 +35,7 @@ struct RunReport {
   std::vector<std::string> warnings;                           // likewise
   std::filesystem::path output;
   std::uint64_t already_stored = 0;  // frames that `append` found in the output, and left out
+  std::uint64_t already_bad = 0;     // of these, recorded as bad
   bool output_removed = false;       // it would have held no frame, and been in the way of the next try
   std::string backend;
   std::vector<StageTime> profile;  // of the backend, if it was asked for

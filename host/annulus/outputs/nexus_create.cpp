@@ -200,6 +200,7 @@ void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
   const std::uint64_t zero = 0;
   const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
   create_rows(file, layout::kFrameIndex, H5T_NATIVE_UINT64, one_value, chunk, &zero);
+  create_rows(file, layout::kSourceId, H5T_NATIVE_UINT64, layout::kSourceIdRow, chunk, &zero);
   create_rows(file, layout::kFrameInSource, H5T_NATIVE_UINT64, one_value, chunk, &zero);
   const double one = 1;
   create_rows(file, layout::kNormalizationFactor, H5T_NATIVE_DOUBLE, one_value, chunk, &one);

@@ -64,6 +64,7 @@ inline constexpr const char* kFractionBits = "/entry/reduction/accumulators/frac
 inline constexpr const char* kInvalidPixels = "/entry/reduction/accumulators/invalid_pixels";
 inline constexpr const char* kFrameIndex = "/entry/frames/frame_index";
 inline constexpr const char* kSource = "/entry/frames/source";
+inline constexpr const char* kSourceId = "/entry/frames/source_id";
 inline constexpr const char* kFrameInSource = "/entry/frames/frame_in_source";
 inline constexpr const char* kNormalizationFactor = "/entry/frames/normalization_factor";
 inline constexpr const char* kFault = "/entry/frames/fault";
@@ -103,6 +104,9 @@ inline constexpr std::size_t kFaultLength = 256;
 // A text has a dimension of length 1 behind that of the frames: importers compare columns of one dimension
 // with their first value, which fails for texts. Files of version 0.1 have no such dimension.
 inline constexpr RowExtent kTextRow{1, 0};
+
+// An identity of a source is two numbers (stored_frames.hpp).
+inline constexpr RowExtent kSourceIdRow{2, 0};
 
 // In the group `data`: "radial_axis", with its edges in "radial_axis_edges"; "azimuthal_axis" likewise.
 std::string axis_field(AxisKind kind);

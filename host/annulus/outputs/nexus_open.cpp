@@ -165,6 +165,11 @@ void check_same_job(const fs::path& path, const Job& job) {
   }
   if (!has_object(file.get(), layout::kChecksums))
     refuse(path, "was written by an earlier annulus, without checksums, which now every frame has", kCure);
+  if (!has_object(file.get(), layout::kSourceId)) {
+    refuse(path,
+           "was written by an earlier annulus, which did not store by what it knows the sources of frames",
+           kCure);
+  }
   const std::size_t words = layout::stored_words(plan.pixel_type, Quantity::kSignal);
   if (!has_object(file.get(), layout::sums_of(Quantity::kSignal, words - 1))) {
     refuse(path,
@@ -205,6 +210,7 @@ void for_each_row_dataset(hid_t file, Visit visit) {
         layout::kFractionBits, layout::kInvalidPixels, layout::kFrameChecksums}) {
     visit(path, RowExtent{});
   }
+  visit(layout::kSourceId, layout::kSourceIdRow);
   for (const char* path : {layout::kSource, layout::kFault}) visit(path, layout::kTextRow);
   const auto visit_if_there = [&](const char* path) {
     if (has_object(file, path)) visit(path, bins);

@@ -24,6 +24,7 @@ struct NexusSink::Rows {
         invalid_pixels(file, layout::kInvalidPixels, {}),
         index(file, layout::kFrameIndex, {}),
         source(file, layout::kSource, layout::kTextRow),
+        source_id(file, layout::kSourceId, layout::kSourceIdRow),
         frame_in_source(file, layout::kFrameInSource, {}),
         normalization(file, layout::kNormalizationFactor, {}),
         fault(file, layout::kFault, layout::kTextRow),
@@ -44,7 +45,7 @@ struct NexusSink::Rows {
   }
 
   void grow_all_but_status(std::uint64_t rows) {
-    for (RowDataset* dataset : {&intensity, &fraction_bits, &invalid_pixels, &index, &source,
+    for (RowDataset* dataset : {&intensity, &fraction_bits, &invalid_pixels, &index, &source, &source_id,
                                 &frame_in_source, &normalization, &fault, &checksum}) {
       grow(*dataset, rows);
     }
@@ -55,8 +56,8 @@ struct NexusSink::Rows {
   bool longer_than(std::uint64_t rows) const {
     const auto longer = [rows](const RowDataset& dataset) { return dataset.rows() > rows; };
     return longer(intensity) || longer(fraction_bits) || longer(invalid_pixels) || longer(index) ||
-           longer(source) || longer(frame_in_source) || longer(normalization) || longer(fault) ||
-           longer(checksum) || longer(status) || (errors && longer(*errors)) ||
+           longer(source) || longer(source_id) || longer(frame_in_source) || longer(normalization) ||
+           longer(fault) || longer(checksum) || longer(status) || (errors && longer(*errors)) ||
            std::any_of(sums.begin(), sums.end(), [&](const Plane& plane) { return longer(plane.dataset); });
   }
 
@@ -75,7 +76,7 @@ struct NexusSink::Rows {
   std::optional<RowDataset> errors;
   std::vector<Plane> sums;
   RowDataset fraction_bits, invalid_pixels;
-  RowDataset index, source, frame_in_source, normalization, fault, checksum, status;
+  RowDataset index, source, source_id, frame_in_source, normalization, fault, checksum, status;
 };
 
 // Frames that are being appended.
@@ -169,7 +170,10 @@ std::uint64_t next_index(const RowDataset& index, std::uint64_t rows) {
 
 NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& run, IfExists if_exists,
                      std::shared_ptr<WriteFault> fault)
-    : path_(std::move(path)), job_(std::move(job)), fault_(std::move(fault)) {
+    : path_(std::move(path)),
+      job_(std::move(job)),
+      fault_(std::move(fault)),
+      stored_frames_(run.working_directory) {
   const Hdf5Session scope;
   file_ = open_nexus_file(path_, job_, run, if_exists, fault_);
   step([&] {
@@ -288,6 +292,8 @@ void NexusSink::write_sparse(Batch& batch) {
 void NexusSink::write_frames(Batch& batch) {
   write_column<std::uint64_t>(rows_->index, batch,
                               [&](const ReducedFrame& f) { return f.id.index + index_offset_; });
+  write_column<SourceId>(rows_->source_id, batch,
+                         [this](const ReducedFrame& f) { return stored_frames_.source_id(f.id); });
   write_column<std::uint64_t>(rows_->frame_in_source, batch,
                               [](const ReducedFrame& f) { return f.id.in_source; });
   write_column<std::uint64_t>(rows_->invalid_pixels, batch,
@@ -312,27 +318,24 @@ void NexusSink::write_frames(Batch& batch) {
 
 // The names in the file are relative to the folder of the run that made it.
 void NexusSink::read_stored_frames(const RunDescription& run) {
-  const std::filesystem::path folder =
-      read_text(file_.get(), layout::kWorkingDirectory).value_or(run.working_directory.string());
-  if (folder != to_utf8(run.working_directory.string())) name_folder_ = run.working_directory;
+  const std::string here = to_utf8(run.working_directory.string());
+  if (read_text(file_.get(), layout::kWorkingDirectory).value_or(here) != here)
+    name_folder_ = run.working_directory;
   constexpr std::uint64_t kBlock = 4096;
-  const std::size_t length = rows_->source.value_bytes();
   for (std::uint64_t first = 0; first < stored_; first += kBlock) {
     const std::uint64_t count = std::min(kBlock, stored_ - first);
-    const auto names = read_raw_rows(file_.get(), layout::kSource, first, count, length);
-    std::vector<std::uint64_t> places(count);
-    std::vector<std::uint8_t> statuses(count);
-    if (!names ||
-        read_rows(file_.get(), layout::kStatus, {}, first, count, H5T_NATIVE_UINT8, statuses.data()) !=
-            ReadRows::kGood ||
-        read_rows(file_.get(), layout::kFrameInSource, {}, first, count, H5T_NATIVE_UINT64, places.data()) !=
-            ReadRows::kGood) {
+    std::vector<SourceId> sources(count);
+    std::vector<std::uint64_t> places(count), statuses(count);
+    const auto read = [&](const char* path, RowExtent extent, void* values) {
+      return read_rows(file_.get(), path, extent, first, count, H5T_NATIVE_UINT64, values) == ReadRows::kGood;
+    };
+    if (!read(layout::kSourceId, layout::kSourceIdRow, sources.data()) ||
+        !read(layout::kFrameInSource, {}, places.data()) || !read(layout::kStatus, {}, statuses.data())) {
       throw_hdf5(ErrorKind::kOutput, file_.get(), "cannot read which frames are stored");
     }
     for (std::size_t i = 0; i < count; ++i) {
-      const char* const name = reinterpret_cast<const char*>(names->data() + i * length);
-      const bool is_good = statuses[i] == static_cast<std::uint8_t>(layout::Status::kGood);
-      stored_frames_.add(std::string(name, strnlen(name, length)), places[i], is_good, folder);
+      const bool bad = statuses[i] != static_cast<std::uint64_t>(layout::Status::kGood);
+      stored_frames_.add(sources[i], places[i], bad);
     }
   }
 }

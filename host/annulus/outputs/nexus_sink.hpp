@@ -44,7 +44,7 @@ class NexusSink : public Sink {
   void append(const std::vector<ReducedFrame>& frames) override;
   void flush() override;
   void close() override;
-  bool holds(const FrameId& frame) const override { return stored_frames_.contains(frame); }
+  Held holds(const FrameId& frame) const override { return stored_frames_.find(frame); }
 
  private:
   struct Rows;

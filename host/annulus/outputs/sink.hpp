@@ -36,6 +36,8 @@ struct RunDescription {
   std::vector<std::uint64_t> scan_shape;    // points of a scan of several dimensions; empty: a row of frames
 };
 
+enum class Held { kNot, kGood, kBad };
+
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -46,10 +48,10 @@ class Sink {
   virtual void append(const std::vector<ReducedFrame>& frames) = 0;
   virtual void flush() = 0;
 
-  // Whether the output held this frame when it was opened to be continued. Any thread asks.
-  virtual bool holds(const FrameId& frame) const {
+  // Whether the output held this frame when it was opened to be continued, and as what. Any thread asks.
+  virtual Held holds(const FrameId& frame) const {
     static_cast<void>(frame);
-    return false;
+    return Held::kNot;
   }
 
   // Writes what is left and closes; throws kOutput if that fails. The destructor closes without throwing.

@@ -1,43 +1,63 @@
 #define XXH_INLINE_ALL
-#include <annulus/core/text.hpp>
 #include <annulus/core/url.hpp>
 #include <annulus/core/whole_source.hpp>
 #include <annulus/outputs/stored_frames.hpp>
 
-#include <fmt/core.h>
 #include <xxhash.h>
 
 namespace annulus {
+namespace {
 
-StoredFrames::Key StoredFrames::key_of(const std::string& source, std::uint64_t in_source,
-                                       const std::filesystem::path& folder) const {
-  // As outputs store it.
-  const Url url = split_url(to_utf8(source));
-  const std::filesystem::path file = folder / url.file;
-  std::string name;
-  {
+constexpr std::uint64_t kOfSeveral = 1;
+
+}  // namespace
+
+std::string StoredFrames::real_folder(const std::filesystem::path& folder) const {
+  const std::lock_guard lock(mutex_);
+  const auto [found, is_new] = folders_.try_emplace(folder);
+  std::error_code unknown;
+  if (is_new) found->second = std::filesystem::weakly_canonical(folder, unknown).string();
+  if (unknown) found->second = folder.lexically_normal().string();
+  return found->second;
+}
+
+SourceId StoredFrames::hash_of(const std::string& source) const {
+  const bool may_be_dataset = source.find("::") != std::string::npos;
+  if (may_be_dataset) {
     const std::lock_guard lock(mutex_);
-    const auto [found, is_new] = folders_.try_emplace(file.parent_path());
-    std::error_code unknown;
-    if (is_new) found->second = std::filesystem::weakly_canonical(file.parent_path(), unknown).string();
-    if (unknown) found->second = file.parent_path().lexically_normal().string();
-    name = found->second;
+    if (const auto found = datasets_.find(source); found != datasets_.end()) return found->second;
   }
-  name = fmt::format("{}/{}\n{}", name, file.filename().string(), url.dataset.value_or(""));
-  const XXH128_hash_t hash = XXH3_128bits_withSeed(name.data(), name.size(), in_source);
-  return {hash.low64, hash.high64};
+  const Url url = split_url(source);
+  const std::filesystem::path file = folder_ / url.file;
+  std::string name = real_folder(file.parent_path()) + "/" + file.filename().string();
+  name.push_back('\0');  // is in no name
+  name += url.dataset.value_or("");
+  const XXH128_hash_t hash = XXH3_128bits(name.data(), name.size());
+  const SourceId id{hash.low64 & ~kOfSeveral, hash.high64};
+  if (may_be_dataset) {
+    const std::lock_guard lock(mutex_);
+    datasets_.emplace(source, id);
+  }
+  return id;
 }
 
-void StoredFrames::add(const std::string& source, std::uint64_t in_source, bool is_good,
-                       const std::filesystem::path& folder) {
-  keys_.insert(key_of(source, in_source, folder));
-  if (!is_good) keys_.insert(key_of(source, kWholeSource, folder));
+SourceId StoredFrames::source_id(const FrameId& frame) const {
+  SourceId id = hash_of(frame.source);
+  if (frame.of_several) id[0] |= kOfSeveral;
+  return id;
 }
 
-bool StoredFrames::contains(const FrameId& id) const {
-  if (keys_.empty()) return false;
-  std::error_code ignored;
-  return keys_.contains(key_of(id.source, id.in_source, std::filesystem::current_path(ignored)));
+void StoredFrames::add(const SourceId& source, std::uint64_t in_source, bool bad) {
+  const SourceId hash{source[0] & ~kOfSeveral, source[1]};
+  frames_.insert_or_assign({hash, in_source}, bad);
+  if ((source[0] & kOfSeveral) == 0) frames_.insert_or_assign({hash, kWholeSource}, bad);
+}
+
+Held StoredFrames::find(const FrameId& id) const {
+  if (frames_.empty()) return Held::kNot;
+  const auto found = frames_.find({hash_of(id.source), id.in_source});
+  if (found == frames_.end()) return Held::kNot;
+  return found->second ? Held::kBad : Held::kGood;
 }
 
 }  // namespace annulus

@@ -20,6 +20,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -65,30 +66,44 @@ bool is_ours(const fs::path& path) {
 
 constexpr std::string_view kWorkingDirectory = "working directory: ";
 constexpr std::string_view kSource = "source: ";
+constexpr std::string_view kSourceId = "source id: ";
 constexpr std::string_view kFrame = "frame: ";
 constexpr std::string_view kPlan = "plan: ";
+constexpr std::string_view kBadFrame = "bad frame: ";
 
 // What the comments at the head of a file say of its frame, which has to be of this plan.
 void add_frame_of(const fs::path& path, const std::string& plan_hash, StoredFrames& frames) {
   std::ifstream file(path, std::ios::binary);
-  std::string source, folder, place, plan;
+  std::string source, place, plan, fault;
   for (std::string line; std::getline(file, line) && line.starts_with("# ");) {
     const auto take = [&](std::string_view name, std::string& value) {
       if (line.compare(2, name.size(), name) == 0) value = line.substr(2 + name.size());
     };
-    take(kWorkingDirectory, folder);
-    take(kSource, source);
+    take(kSourceId, source);
     take(kFrame, place);
     take(kPlan, plan);
+    take(kBadFrame, fault);
   }
   if (plan != plan_hash) {
     refuse_text(path,
                 "was made with another plan: another geometry, mask, pixel type, or option that shapes it",
                 "repeat with the same options, or choose another `output`");
   }
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(place.data(), place.data() + place.size(), number);
-  if (!source.empty() && !place.empty() && error == std::errc()) frames.add(source, number, true, folder);
+  const auto number = [](std::string_view digits, int base) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    const bool whole = error == std::errc() && end == digits.data() + digits.size();
+    return whole ? std::optional(value) : std::nullopt;
+  };
+  const std::string_view id = source;
+  const auto first = number(id.substr(0, 16), 16);
+  const auto second = number(id.substr(std::min<std::size_t>(id.size(), 16)), 16);
+  const auto in_source = number(place, 10);
+  if (!first || !second || !in_source) {
+    refuse_text(path, "does not say which frame it holds: its comments were changed",
+                "move it away, or choose another `output`");
+  }
+  frames.add({*first, *second}, *in_source, !fault.empty());
 }
 
 // "scan.h5::/entry/data" -> "scan", and whether a dataset follows the file. Of the numbered datasets of one
@@ -137,7 +152,8 @@ class XySink : public Sink {
       : path_(std::move(path)),
         job_(std::move(job)),
         if_exists_(if_exists),
-        single_frame_(single_frame && !fs::is_directory(path_)) {
+        single_frame_(single_frame && !fs::is_directory(path_)),
+        stored_frames_(run.working_directory) {
     describe_run(run);
     if (single_frame_) {
       check_file();
@@ -160,7 +176,7 @@ class XySink : public Sink {
 
   void flush() override {}  // every file is complete when append returns
   void close() override {}
-  bool holds(const FrameId& frame) const override { return stored_frames_.contains(frame); }
+  Held holds(const FrameId& frame) const override { return stored_frames_.find(frame); }
 
  private:
   void describe_run(const RunDescription& run) {
@@ -244,10 +260,12 @@ class XySink : public Sink {
     fmt::memory_buffer out;
     out.append(std::string_view(header_));
     comment(out, kSource, frame.id.source);
+    const SourceId id = stored_frames_.source_id(frame.id);
+    comment(out, kSourceId, fmt::format("{:016x}{:016x}", id[0], id[1]));
     comment(out, kFrame, std::to_string(frame.id.in_source));
     if (frame.normalization != 1) comment(out, "normalization factor: ", fmt::to_string(frame.normalization));
     const bool bad = !frame.fault.empty();
-    if (bad) comment(out, "bad frame: ", frame.fault);
+    if (bad) comment(out, kBadFrame, frame.fault);
     const bool errors = job_.recipe.has_variance();
     const auto target = std::back_inserter(out);
     fmt::format_to(target, "#{:>{}} {:>{}}",

@@ -128,7 +128,7 @@ void FileStream::note_known(OpenedFile& file, std::uint64_t frames) const {
 }
 
 // A file that cannot be opened is left out if that is stored already, or if its only frame is. Otherwise its
-// bad frame follows the frames that were stored when it could be read.
+// bad frame follows the frames that were stored when it could be read: a stack may have had more.
 void FileStream::note_known_before_fault(OpenedFile& file) const {
   if (!is_known_) return;
   if (is_known_({0, file.url, kWholeSource, false})) {
@@ -138,7 +138,7 @@ void FileStream::note_known_before_fault(OpenedFile& file) const {
   std::uint64_t stored = 0;
   while (is_known_({0, file.url, stored, false})) ++stored;
   file.known.assign(stored, true);
-  file.frames = stored > 1 ? stored : 0;
+  file.frames = stored;
 }
 
 // Of a CBF file that is packed its only frame may be known: then it is not unpacked for nothing.
@@ -317,7 +317,7 @@ void FileStream::advance_file() {
     if (file.fault && file.is_known(next_frame_)) {
       ++left_out_;
     } else if (file.fault) {
-      const FrameId id{numbered_, file.url, next_frame_, next_frame_ > 0};
+      const FrameId id{numbered_, file.url, next_frame_, false};  // of the file as a whole
       ready_.emplace(numbered_++, BadFrame{id, *std::move(file.fault)});
     }
     if (file.source) file_bytes_ -= file.source->info().bytes_held;
@@ -391,22 +391,27 @@ std::optional<FileStream::OpenedFile> FileStream::open(std::size_t file, const s
 }
 
 FileStream::ReadItem FileStream::read(const Task& task) const {
+  const SourceInfo& info = task.source->info();
+  const bool of_several = settings_.open.follow || info.frames > 1 || info.promised.value_or(1) > 1;
   const auto bad = [&](const Error& error) {
-    BadFrame frame{{0, task.url, task.frame_in_file, task.source->info().frames > 1}, error};
+    FrameId id{task.index, task.url, task.frame_in_file, of_several};
     try {
-      frame.id = task.source->locate(task.frame_in_file).value_or(frame.id);
+      if (const auto located = task.source->locate(task.frame_in_file)) {
+        id.source = located->source;
+        id.in_source = located->in_source;
+      }
     } catch (const std::exception&) {
       // The file changed meanwhile: its own name has to do.
     }
-    frame.id.index = task.index;
-    return ReadItem{std::move(frame), 0};
+    return ReadItem{BadFrame{std::move(id), error}, 0};
   };
   try {
     Frame frame = task.source->read(task.frame_in_file);
-    frame.max_count = task.source->info().max_count;
+    frame.max_count = info.max_count;
+    frame.id.of_several = of_several;
     frame.id.index = task.index;
     if (settings_.check_frame) settings_.check_frame(frame);
-    const std::uint64_t bytes = task.source->info().payloads_vary ? frame_bytes(frame) : task.bytes;
+    const std::uint64_t bytes = info.payloads_vary ? frame_bytes(frame) : task.bytes;
     frame.payload = frame.payload.together_with(Ledger::receipt(ledger_, bytes));
     return {std::move(frame), bytes};
   } catch (const Error& error) {
