@@ -110,3 +110,31 @@ def test_a_dummy_is_compared_by_value_whatever_the_type(annulus, tmp_path, dtype
     limit = numpy.iinfo(dtype).max - dtype.startswith("u")
     countable = numpy.array([-limit <= value <= limit for value in values.reshape(-1)]).reshape(image.shape)
     assert (total, invalid) == expected(image, countable & ~near.astype(bool)), summary
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dummy", [0.1, -1e-3, 1e30])
+def test_a_dummy_means_the_pixels_that_hold_it_as_nearly_as_they_can(annulus, tmp_path, dtype, dummy):
+    image = numpy.random.default_rng(6).integers(0, 100, (40, 30)).astype(dtype)
+    image.reshape(-1)[5:25] = numpy.array(dummy, dtype)
+    numpy.save(tmp_path / "frame.npy", image)
+    poni = write_poni(tmp_path / "generic.poni", 1e-4, image.shape)
+    total, invalid, _ = sums_of(annulus, tmp_path, poni, tmp_path / "frame.npy", "--dummy", dummy)
+    assert (total, invalid) == expected(image.clip(-1, 100).astype("int64"), image != numpy.array(dummy, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["uint64", "int64"])
+@pytest.mark.parametrize("options", [["--dummy", 2**53], ["--dummy", 2**53, "--delta-dummy", 1], ["--max-count", 2**53],
+                                     ["--max-count", 2**53 + 1]])
+def test_large_64_bit_values_are_told_apart(annulus, tmp_path, dtype, options):
+    big = 2**53
+    image = numpy.zeros((40, 30), dtype)
+    image.reshape(-1)[:5] = [big - 1, big, big + 1, big + 2, 7]
+    numpy.save(tmp_path / "frame.npy", image)
+    poni = write_poni(tmp_path / "generic.poni", 1e-4, image.shape)
+    _, invalid, _ = sums_of(annulus, tmp_path, poni, tmp_path / "frame.npy", *options)
+    given = dict(zip(options[::2], options[1::2]))
+    judged = [value for value in (big - 1, big, big + 1, big + 2, 7)
+              if value > given.get("--max-count", big + 2)
+              or "--dummy" in given and abs(value - big) <= given.get("--delta-dummy", 0)]
+    assert invalid == len(judged)

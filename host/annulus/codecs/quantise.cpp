@@ -45,12 +45,31 @@ template <typename Pixel>
 auto largest_valid(const FloatValidity& validity) {
   if constexpr (std::is_floating_point_v<Pixel>) {
     constexpr Pixel kMost = std::numeric_limits<Pixel>::max();
-    const double limit = std::min<double>(validity.max_count.value_or(kMost), kMost);
+    const long double limit = std::min<long double>(validity.max_count.value_or(kMost), kMost);
     const auto nearest = static_cast<Pixel>(limit);
     return nearest <= limit ? nearest : std::nextafter(nearest, Pixel{0});
   } else {
-    const double limit = validity.max_count.value_or(0x1p64);
-    return limit < 0x1p64 ? static_cast<std::uint64_t>(limit) : std::numeric_limits<std::uint64_t>::max();
+    const long double limit = validity.max_count.value_or(0x1p64L);
+    return limit < 0x1p64L ? static_cast<std::uint64_t>(limit) : std::numeric_limits<std::uint64_t>::max();
+  }
+}
+
+// Floating-point pixels are compared as doubles, integers with the integers in the interval.
+template <typename Pixel>
+void exclude_dummies(const FloatValidity& validity, Block<Pixel>& block) {
+  if constexpr (std::is_floating_point_v<Pixel>) {
+    const auto dummy = static_cast<double>(*validity.dummy);
+    for (std::size_t i = 0; i < block.count; ++i)
+      block.valid[i] &= std::abs(static_cast<double>(block.values[i]) - dummy) <= validity.delta ? 0 : -1;
+  } else {
+    constexpr long double kLowest = std::numeric_limits<Pixel>::lowest();
+    constexpr long double kHighest = std::numeric_limits<Pixel>::max();
+    const long double low = std::max(std::ceil(*validity.dummy - validity.delta), kLowest);
+    const long double high = std::min(std::floor(*validity.dummy + validity.delta), kHighest);
+    if (!(low <= high)) return;
+    const auto first = static_cast<Pixel>(low), last = static_cast<Pixel>(high);
+    for (std::size_t i = 0; i < block.count; ++i)
+      block.valid[i] &= block.values[i] >= first && block.values[i] <= last ? 0 : -1;
   }
 }
 
@@ -71,13 +90,7 @@ void read_block(const Frame& frame, const FloatValidity& validity, std::size_t f
       valid[i] = magnitude_of(values[i]) <= largest ? -1 : 0;
     }
   }
-  if (validity.dummy) {
-    const double dummy = *validity.dummy;
-    const double delta = validity.delta;
-    for (std::size_t i = 0; i < count; ++i) {
-      valid[i] &= std::abs(static_cast<double>(values[i]) - dummy) <= delta ? 0 : -1;
-    }
-  }
+  if (validity.dummy) exclude_dummies(validity, block);
   if (!validity.used.empty()) {
     const std::uint8_t* const used = validity.used.data() + first;
     for (std::size_t i = 0; i < count; ++i) valid[i] &= -Mask{used[i]};

@@ -12,9 +12,9 @@ namespace annulus {
 
 // Which values count. NaN and infinities never do.
 struct FloatValidity {
-  std::optional<double> dummy;
+  std::optional<long double> dummy;      // which holds every 64-bit integer
   double delta = 0;                      // |value - dummy| <= delta is invalid
-  std::optional<double> max_count;       // |value| above it is invalid
+  std::optional<long double> max_count;  // |value| above it is invalid
   std::span<const std::uint8_t> used{};  // by pixel: 0 is invalid, whatever it holds; empty: all are 1
 };
 

@@ -12,17 +12,25 @@ namespace annulus {
 namespace {
 
 struct TypeLimits {
-  double lowest = 0;
-  double highest = 0;
+  long double lowest = 0;
+  long double highest = 0;
   bool is_unsigned = false;
 };
 
 TypeLimits limits_of(PixelType type) {
   return visit_pixel_type(type, [](auto zero) {
     using Pixel = decltype(zero);
-    return TypeLimits{static_cast<double>(std::numeric_limits<Pixel>::lowest()),
-                      static_cast<double>(std::numeric_limits<Pixel>::max()), std::is_unsigned_v<Pixel>};
+    return TypeLimits{static_cast<long double>(std::numeric_limits<Pixel>::lowest()),
+                      static_cast<long double>(std::numeric_limits<Pixel>::max()), std::is_unsigned_v<Pixel>};
   });
+}
+
+// What pixels hold that mean this value: 0.1 is not a float32, and no double is the largest 64-bit integer.
+long double as_pixels_hold_it(double value, PixelType type) {
+  const TypeLimits limits = limits_of(type);
+  if (type == PixelType::kF32 && std::abs(value) <= limits.highest) return static_cast<float>(value);
+  if (!is_float(type) && value == static_cast<double>(limits.highest)) return limits.highest;
+  return value;
 }
 
 }  // namespace
@@ -54,23 +62,21 @@ std::optional<Dummy> effective_dummy(const IntegrationOptions& options, const De
                   fmt::format("{} is no value of {} pixels", *options.dummy, name_of(type)),
                   "give a finite number");
     }
-    return Dummy{*options.dummy, options.delta_dummy.value_or(0)};
+    return Dummy{as_pixels_hold_it(*options.dummy, type), options.delta_dummy.value_or(0)};
   }
   if (!detector.dectris) return std::nullopt;
   // Gaps are -1, dead pixels -2, noisy ones -3; detectors that write unsigned frames wrap these around to the
   // top values.
   const TypeLimits limits = limits_of(type);
-  return Dummy{limits.is_unsigned ? limits.highest - 1.0 : -2.0, options.delta_dummy.value_or(1.5)};
+  return Dummy{limits.is_unsigned ? limits.highest - 1 : -2, options.delta_dummy.value_or(1.5)};
 }
 
-std::optional<double> largest_value(std::optional<std::int64_t> saturation, PixelType type) {
-  std::optional<double> largest;
-  if (saturation) largest = static_cast<double>(*saturation);
+std::optional<long double> largest_value(std::optional<std::int64_t> saturation, PixelType type) {
+  std::optional<long double> largest;
+  if (saturation) largest = static_cast<long double>(*saturation);
   if (is_float(type)) return largest;
   const TypeLimits limits = limits_of(type);
-  // A double cannot tell the topmost 64-bit values apart: the nearest that it can tell is the limit.
-  const double top =
-      limits.is_unsigned ? std::min(limits.highest - 1, std::nextafter(limits.highest, 0.0)) : limits.highest;
+  const long double top = limits.is_unsigned ? limits.highest - 1 : limits.highest;
   return std::min(largest.value_or(top), top);
 }
 
@@ -91,8 +97,8 @@ Validity make_validity(const IntegrationOptions& options, const Detector& detect
   const TypeLimits limits = limits_of(frames.type);
   validity.max_count = static_cast<std::int64_t>(*largest_value(saturation, frames.type));
   if (dummy) {
-    const double low = std::ceil(std::max(dummy->value - dummy->delta, limits.lowest));
-    const double high = std::floor(std::min(dummy->value + dummy->delta, limits.highest));
+    const long double low = std::ceil(std::max(dummy->value - dummy->delta, limits.lowest));
+    const long double high = std::floor(std::min(dummy->value + dummy->delta, limits.highest));
     if (low <= high) {
       validity.dummy_low = static_cast<std::int64_t>(low);
       validity.dummy_high = static_cast<std::int64_t>(high);

@@ -295,5 +295,25 @@ TEST(Quantise, RefusesAPayloadOfAnotherSize) {
   EXPECT_THROW(quantise(frame, {}), Error);
 }
 
+TEST(Quantise, WideIntegersAreJudgedExactly) {
+  constexpr std::int64_t kBig = std::int64_t{1}
+                                << 53;  // from here on a double cannot tell all integers apart
+  const auto frame = frame_of<std::int64_t>(PixelType::kI64, {kBig - 1, kBig, kBig + 1, kBig + 2, 7});
+  const auto marked = [&](const FloatValidity& validity) {
+    std::vector<bool> invalid;
+    for (const std::int32_t pixel : pixels_of(quantise(frame, validity).front()))
+      invalid.push_back(pixel == kInvalid);
+    return invalid;
+  };
+  EXPECT_THAT(marked({.dummy = kBig, .delta = 0, .max_count = {}}),
+              ElementsAre(false, true, false, false, false));
+  EXPECT_THAT(marked({.dummy = kBig, .delta = 1, .max_count = {}}),
+              ElementsAre(true, true, true, false, false));
+  EXPECT_THAT(marked({.dummy = {}, .delta = 0, .max_count = kBig}),
+              ElementsAre(false, false, true, true, false));
+  EXPECT_THAT(marked({.dummy = {}, .delta = 0, .max_count = kBig + 1}),
+              ElementsAre(false, false, false, true, false));
+}
+
 }  // namespace
 }  // namespace annulus

@@ -87,8 +87,8 @@ TEST(Validity, TheTopValueOfAnUnsignedTypeIsNeverACount) {
 TEST(Validity, ValuesThatAreJudgedOnTheHostHaveTheSameLimit) {
   EXPECT_EQ(largest_value({}, PixelType::kU16), 65534);
   EXPECT_EQ(largest_value(1000, PixelType::kU16), 1000);
-  const auto top = static_cast<double>(std::numeric_limits<std::uint64_t>::max());
-  EXPECT_LT(largest_value({}, PixelType::kU64), top);
+  EXPECT_EQ(largest_value({}, PixelType::kU64), std::numeric_limits<std::uint64_t>::max() - 1);
+  EXPECT_EQ(largest_value((std::int64_t{1} << 53) + 1, PixelType::kI64), (std::int64_t{1} << 53) + 1);
   EXPECT_EQ(largest_value(1000, PixelType::kU64), 1000);
   EXPECT_EQ(largest_value({}, PixelType::kF32), std::nullopt);
   EXPECT_EQ(largest_value(1000, PixelType::kF32), 1000);
@@ -120,6 +120,21 @@ TEST(Validity, RefusesLimitsThatMakeNoSense) {
   options.max_count.reset();
   options.delta_dummy = -1;
   EXPECT_THROW(validity_of(PixelType::kI32, true, options), Error);
+}
+
+TEST(Validity, ADummyIsTheValueThatThePixelsHoldWhichMeanIt) {
+  IntegrationOptions options;
+  options.dummy = 0.1;
+  EXPECT_EQ(effective_dummy(options, {}, PixelType::kF32)->value, 0.1f);
+  EXPECT_EQ(effective_dummy(options, {}, PixelType::kF64)->value, 0.1);
+  options.dummy = 1e300;  // which no float32 is near
+  EXPECT_EQ(effective_dummy(options, {}, PixelType::kF32)->value, 1e300);
+  options.dummy = static_cast<double>(std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(effective_dummy(options, {}, PixelType::kI64)->value, std::numeric_limits<std::int64_t>::max());
+  Detector dectris;
+  dectris.dectris = true;
+  EXPECT_EQ(effective_dummy({}, dectris, PixelType::kU64)->value,
+            std::numeric_limits<std::uint64_t>::max() - 1);
 }
 
 }  // namespace
