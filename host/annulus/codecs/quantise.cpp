@@ -221,13 +221,21 @@ template <typename Pixel>
     std::memcpy(&value, frame.payload.data() + pixel * sizeof(Pixel), sizeof(Pixel));
     return value;
   };
+  constexpr int kMostBits = kMostLayers * kLayerBits;
+  if (std::ilogb(most) >= kMostBits) {
+    throw Error(
+        ErrorKind::kInput, describe(frame),
+        fmt::format("pixel at {} is {}, which is far beyond any count: values from {:.1e} on are refused",
+                    name_of_pixel(frame, largest), value_at(largest), std::ldexp(1.0, kMostBits)),
+        "exclude it with `max_count`, `dummy` or `mask`, or see why it is there");
+  }
   throw Error(
       ErrorKind::kInput, describe(frame),
       fmt::format(
           "pixel at {} is {} and pixel at {} is {}: to hold both exactly takes {} bits, and {} is the "
           "limit",
           name_of_pixel(frame, largest), value_at(largest), name_of_pixel(frame, finest), value_at(finest),
-          bits, kMostLayers * kLayerBits),
+          bits, kMostBits),
       "exclude the large one with `max_count`, or the small one with `dummy` 0 and a `delta_dummy`, or give "
       "the frames as float32");
 }

@@ -2,6 +2,7 @@
 #include <annulus/codecs/quantise.hpp>
 #include <annulus/core/error.hpp>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -313,6 +314,24 @@ TEST(Quantise, WideIntegersAreJudgedExactly) {
               ElementsAre(false, false, true, true, false));
   EXPECT_THAT(marked({.dummy = {}, .delta = 0, .max_count = kBig + 1}),
               ElementsAre(false, false, false, true, false));
+}
+
+TEST(Quantise, ANumberBeyondAnyCountIsNamedAlone) {
+  const auto message = [](const std::vector<double>& values) {
+    try {
+      quantise_doubles(values);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  for (const double huge : {1.7e308, -1.7e308, 1e200}) {
+    EXPECT_THAT(message({1, huge, 2}),
+                ::testing::AllOf(HasSubstr("row 0, column 1"), HasSubstr(fmt::format("is {}", huge)),
+                                 HasSubstr("beyond any count"), HasSubstr("`max_count`"),
+                                 ::testing::Not(HasSubstr("both"))));
+  }
+  EXPECT_THAT(message({0x1p340, 0x1p-20}), HasSubstr("to hold both exactly takes 361 bits"));
 }
 
 }  // namespace
