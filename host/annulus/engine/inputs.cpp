@@ -43,6 +43,15 @@ void remove_data_files(std::vector<std::string>& files) {
   });
 }
 
+// A file that cannot be asked is no result: whoever reads it says what is wrong with it.
+bool is_result(const fs::path& path) {
+  try {
+    return is_hdf5_name(path) && is_annulus_output(path);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void expand_directory(const std::string& directory, std::vector<std::string>& urls) {
   std::vector<std::string> files;
   try {
@@ -50,7 +59,7 @@ void expand_directory(const std::string& directory, std::vector<std::string>& ur
       std::error_code ignored;
       if (entry.is_directory(ignored) || !is_image_name(entry.path())) continue;
       // A link to nowhere stays in: reading it says so. Our own results among the frames do not.
-      if (is_hdf5_name(entry.path()) && is_annulus_output(entry.path())) continue;
+      if (is_result(entry.path())) continue;
       files.push_back(entry.path().string());
     }
   } catch (const fs::filesystem_error& error) {
@@ -144,7 +153,7 @@ std::optional<std::string> folder_to_follow(const std::vector<std::string>& argu
          entry.increment(ignored)) {
       if (!is_image_name(entry->path())) continue;
       if (!is_hdf5_name(entry->path())) any_other = true;
-      if (is_hdf5_name(entry->path()) && !is_annulus_output(entry->path())) any_hdf5 = true;
+      if (is_hdf5_name(entry->path()) && !is_result(entry->path())) any_hdf5 = true;
     }
   }
   if (!folder || (any_hdf5 && !any_other)) return std::nullopt;  // files that grow, one by one

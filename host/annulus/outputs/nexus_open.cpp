@@ -50,6 +50,18 @@ bool has_no_bytes(const fs::path& path) {
          "check the permissions of the folder, or choose another `output`");
 }
 
+void check_ours(const fs::path& path) {
+  constexpr const char* kCure = "move it away, or choose another `output`";
+  bool ours = false;
+  try {
+    ours = is_annulus_output(path);
+  } catch (const Error& error) {
+    const std::string cure = error.cure().empty() ? std::string() : error.cure() + "; or ";
+    refuse(path, error.fault() + ", so it is not touched", cure + kCure);
+  }
+  if (!ours) refuse(path, "is not an output of annulus, so it is not touched", kCure);
+}
+
 struct NewFile {
   const fs::path& path;  // where it will be, no link
   const Job& job;
@@ -346,10 +358,7 @@ Hdf5Handle open_nexus_file(const fs::path& path, const Job& job, const RunDescri
   const fs::path place = fs::canonical(path, error);
   const NewFile made{error ? path : place, job, run, fault};
   if (has_no_bytes(path)) return replace(made);
-  if (!is_annulus_output(path)) {
-    refuse(path, "is not an output of annulus, so it is not touched",
-           "move it away, or choose another `output`");
-  }
+  check_ours(path);
   if (if_exists == IfExists::kOverwrite) return replace(made);
   check_same_job(path, job);
   Continued left = open_left_file(path, fault);

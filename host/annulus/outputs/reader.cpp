@@ -303,14 +303,10 @@ StoredPatterns read_patterns(const std::filesystem::path& path) {
 namespace {
 
 bool holds_for_file(const std::filesystem::path& path, bool (*holds)(hid_t file)) {
-  try {
-    if (!probe_output(path)) return false;
-    const Hdf5Session scope;
-    const Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
-    return file && holds(file.get());
-  } catch (const Error&) {
-    return false;
-  }
+  if (!probe_output(path)) return false;
+  const Hdf5Session scope;
+  const Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
+  return file && holds(file.get());
 }
 
 bool has_marks_of_output(hid_t file) {

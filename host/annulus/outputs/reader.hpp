@@ -102,7 +102,8 @@ class PatternFile {
 // All frames; refuses what would not fit into a reasonable part of memory.
 StoredPatterns read_patterns(const std::filesystem::path& path);
 
-// Never throws: false for what cannot be opened, too.
+// False for what is not there or is no HDF5 file, too. Throws kInput if nobody can say, as probe_output()
+// does.
 bool is_annulus_output(const std::filesystem::path& path);
 
 // The same of an output in which what makes it one was changed or lost.

@@ -1,4 +1,5 @@
 #include <annulus/core/error.hpp>
+#include <annulus/hdf5/probe.hpp>
 #include <annulus/outputs/output_json.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
@@ -164,6 +165,22 @@ TEST(Reader, ATruncatedFileIsAnErrorAndNotACrash) {
       EXPECT_EQ(error.kind(), ErrorKind::kInput);
     }
   }
+}
+
+TEST(Reader, SaysWhyNobodyCanSayWhetherAFileIsAnOutput) {
+  const Folder folder;
+  const auto path = write_sample(folder);
+  set_probe_command({(folder / "no such program").string()});
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { is_annulus_output(path); }),
+              HasSubstr("cannot be started"));
+  EXPECT_THAT(message_of(ErrorKind::kOutput,
+                         [&] {
+                           open_nexus(path, samples::job_of(samples::make_plan()), samples::make_run(),
+                                      IfExists::kOverwrite);
+                         }),
+              HasSubstr("cannot be started"));
+  set_probe_command({});
+  EXPECT_TRUE(is_annulus_output(path));
 }
 
 }  // namespace
