@@ -225,7 +225,6 @@ void NexusSink::close() {
   if (closed_ || failure_) return;
   flush();
   step([&] { commit(*fault_); });  // the last marks, too, before anything says that the file is complete
-  bool named = true;
   step([&] {
     const Hdf5Session scope;
     // What a killed writer left, or an append that ended early.
@@ -234,11 +233,10 @@ void NexusSink::close() {
     if (has_tail) cut_to(file_.get(), written_, *fault_);
     seal();
     check_presence(*fault_);
-    named = is_named(*fault_, path_);
     release();
   });
   closed_ = true;
-  if (named) return;
+  if (named_) return;
   throw Error(ErrorKind::kOutput, path_.string(),
               fmt::format("was moved away or replaced while it was being written; {} {} in the file that was "
                           "moved, if it still exists",
@@ -410,6 +408,7 @@ void NexusSink::step(const std::function<void()>& work) {
 }
 
 void NexusSink::release() {
+  if (fault_->file != nullptr) named_ = is_named(*fault_, path_);
   rows_.reset();
   file_.reset();
 }
@@ -427,6 +426,15 @@ void NexusSink::give_up(const std::string& reason) {
         ErrorKind::kOutput, path_.string(),
         reason + (fault_->deleted ? "; its frames are lost" : "; what is left is not to be trusted"),
         "repeat the run, and see that no other program changes its output meanwhile");
+    throw *failure_;
+  }
+  if (!named_) {  // what has the name now is somebody else's
+    failure_.emplace(
+        ErrorKind::kOutput, path_.string(),
+        fmt::format("{}; and it was moved away or replaced while it was being written; {} had been "
+                    "stored before in the file that was moved",
+                    reason, frame_count(stored_)),
+        "find that file: h5clear -s makes it readable; or repeat with another `output`");
     throw *failure_;
   }
   try {

@@ -81,6 +81,7 @@ class NexusSink : public Sink {
   std::optional<Error> failure_;
   bool monitor_applied_ = false;  // a frame of this run had a factor that is not 1
   bool monitor_noted_ = false;    // and the file says so
+  bool named_ = true;             // when it was closed, the name was still this file's
   bool closed_ = false;
 };
 

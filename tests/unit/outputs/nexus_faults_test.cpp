@@ -356,6 +356,44 @@ TEST(NexusFaults, AnOutputThatIsGoneWhenTheRunEndsIsAnError) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(NexusFaults, AfterAFailureWhatHasTheNameNowIsNotRepairedIfItIsAnotherFile) {
+  const Folder folder;
+  const auto plan = samples::make_plan(kBins);
+  // A second output, as a killed writer leaves it: a repair would change it.
+  int status = -1;
+  in_child(
+      [&](auto) {
+        NexusSink other(folder / "other.nxs", samples::job_of(plan), run_with_small_chunks(),
+                        IfExists::kRefuse);
+        other.append(samples::make_frames(*plan, 0, 8));
+        other.flush();
+        std::raise(SIGKILL);
+      },
+      &status);
+  const auto content = [](const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string before = content(folder / "other.nxs");
+  const auto fault = std::make_shared<WriteFault>();
+  NexusSink sink(folder / "a.nxs", samples::job_of(plan), run_with_small_chunks(), IfExists::kRefuse, fault);
+  sink.append(samples::make_frames(*plan, 0, 8));
+  sink.flush();
+  std::filesystem::rename(folder / "a.nxs", folder / "moved.nxs");
+  std::filesystem::rename(folder / "other.nxs", folder / "a.nxs");
+  fault->fail_at_write = fault->writes;
+  sink.append(samples::make_frames(*plan, 8, 8));
+  try {
+    sink.flush();
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                ::testing::AllOf(HasSubstr("No space left"), HasSubstr("moved away or replaced"),
+                                 HasSubstr("8 frames had been stored")));
+  }
+  EXPECT_EQ(content(folder / "a.nxs"), before);
+}
+
 TEST(NexusFaults, WhenThereIsNoRoomForTheFileItselfNoneIsLeft) {
   const Folder folder;
   const auto fault = std::make_shared<WriteFault>();
