@@ -459,11 +459,13 @@ void WriterLock::pass_on_permissions(const std::filesystem::path& to) const {
   struct stat status {};
   if (fstat(descriptor_, &status) != 0) return;
   // Without the right to give a file away it stays ours, as any file that is made anew.
-  if (::chown(to.c_str(), status.st_uid, status.st_gid) != 0 &&
-      ::chown(to.c_str(), static_cast<uid_t>(-1), status.st_gid) != 0) {
-    errno = 0;
-  }
-  ::chmod(to.c_str(), status.st_mode & 07777);
+  const bool owner_passed = ::chown(to.c_str(), status.st_uid, status.st_gid) == 0;
+  const bool group_passed = owner_passed || ::chown(to.c_str(), static_cast<uid_t>(-1), status.st_gid) == 0;
+  mode_t mode = status.st_mode & 07777;
+  // Another group than the one that was meant is as anybody else.
+  if (!group_passed) mode &= ~static_cast<mode_t>(S_ISGID | (S_IRWXG & ~((mode & S_IRWXO) << 3)));
+  if (!owner_passed) mode &= ~static_cast<mode_t>(S_ISUID);
+  ::chmod(to.c_str(), mode);
 }
 
 Hdf5Handle guarded_access(std::shared_ptr<WriteFault> fault) {

@@ -5,7 +5,9 @@
 #include <annulus/outputs/reader.hpp>
 
 #include <gmock/gmock.h>
+#include <grp.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -392,6 +394,39 @@ TEST(NexusFaults, AfterAFailureWhatHasTheNameNowIsNotRepairedIfItIsAnotherFile) 
                                  HasSubstr("8 frames had been stored")));
   }
   EXPECT_EQ(content(folder / "a.nxs"), before);
+}
+
+TEST(NexusFaults, AGroupThatCannotBePassedOnGetsNoMoreThanOthers) {
+  if (geteuid() != 0) GTEST_SKIP() << "takes another user";
+  const Folder folder;
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(chown(folder.path().c_str(), kNobody, kNobody), 0);
+  int status = -1;
+  for (const auto& [mode, expected] :
+       {std::pair{0660, 0600}, {0664, 0644}, {0640, 0600}, {0666, 0666}, {02770, 0700}}) {
+    const std::filesystem::path old = folder / "old", made = folder / "new";
+    std::ofstream(old) << "old";
+    std::ofstream(made) << "new";
+    ASSERT_EQ(chown(old.c_str(), kNobody, 0), 0);  // of a group in which that user is not
+    ASSERT_EQ(chown(made.c_str(), kNobody, kNobody), 0);
+    ASSERT_EQ(chmod(old.c_str(), static_cast<mode_t>(mode)), 0);
+    in_child(
+        [&](auto) {
+          if (setgroups(0, nullptr) != 0 || setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(1);
+          WriteFault fault;
+          const WriterLock lock(old, fault);
+          if (!lock) _exit(2);
+          lock.pass_on_permissions(made);
+          _exit(0);
+        },
+        &status);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << WEXITSTATUS(status);
+    struct stat found {};
+    ASSERT_EQ(stat(made.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 07777, static_cast<mode_t>(expected)) << std::oct << mode;
+    std::filesystem::remove(old);
+    std::filesystem::remove(made);
+  }
 }
 
 TEST(NexusFaults, WhenThereIsNoRoomForTheFileItselfNoneIsLeft) {
