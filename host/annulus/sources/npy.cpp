@@ -146,7 +146,9 @@ class NpySource : public FrameSource {
     info_.frames = static_cast<std::uint64_t>(frames);
     if (strewn()) {
       // Two sets of frames are held: while one is read, the frames of the one before may still be asked for.
-      collect_ = std::clamp<std::uint64_t>(memory_ / 2 / frame_bytes_, 1, info_.frames);
+      // Beside an archive, which is held unpacked.
+      const std::uint64_t left = memory_ - std::min(memory_, info_.bytes_held);
+      collect_ = std::clamp<std::uint64_t>(left / 2 / frame_bytes_, 1, info_.frames);
       info_.bytes_held += std::min(2 * collect_, info_.frames) * frame_bytes_;
     }
   }

@@ -103,5 +103,18 @@ TEST_F(NpyTest, RefusesWhatIsNoImage) {
   EXPECT_THAT(refuse(std::string("\x93NUMPY\x01\x00", 8)), HasSubstr("truncated"));
 }
 
+TEST_F(NpyTest, AStackInFortranOrderKeepsToTheMemoryBesideItsArchive) {
+  constexpr std::size_t kFrames = 40, kFrame = 64 * 64 * 4, kStack = kFrames * kFrame;
+  const std::string path =
+      write("s.npy.gz", gzipped(npy("'<i4'", "(40, 64, 64)", std::string(kStack, '\1'), 1, "True")));
+  OpenOptions options;
+  for (const std::size_t memory : {kStack + 1000, kStack + kStack / 2, 3 * kStack}) {
+    options.most_unpacked = memory;
+    const auto source = open_source(path, options);
+    EXPECT_LE(source->info().bytes_held, std::max(memory, kStack + 128 + 2 * kFrame)) << memory;
+    EXPECT_GT(source->info().bytes_held, kStack);
+  }
+}
+
 }  // namespace
 }  // namespace annulus
