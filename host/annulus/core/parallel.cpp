@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace annulus {
@@ -32,12 +34,39 @@ void parallel_ranges(std::size_t count, unsigned threads,
   };
   {
     std::vector<std::jthread> workers;
-    for (std::size_t part = 1; part < parts; ++part) workers.emplace_back(run, part);
+    std::size_t started = 1;
+    try {
+      for (; started < parts; ++started) workers.emplace_back(run, started);
+    } catch (const std::system_error&) {
+      // No more threads can be made.
+    }
     run(0);
+    for (std::size_t part = started; part < parts; ++part) run(part);
   }
   for (const auto& failure : failures) {
     if (failure) std::rethrow_exception(failure);
   }
+}
+
+SideTask::SideTask(unsigned threads, std::function<void()> work) : work_(std::move(work)) {
+  if (resolve_threads(threads) < 2) return;
+  try {
+    thread_ = std::jthread([this] {
+      try {
+        work_();
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
+    });
+  } catch (const std::system_error&) {
+    // No thread can be made.
+  }
+}
+
+void SideTask::finish() {
+  if (!thread_.joinable()) return work_();
+  thread_.join();
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 }  // namespace annulus

@@ -1,8 +1,11 @@
-// Splitting a range of indices over threads, for work that is done once (plans, maps).
+// Work that is done once (plans, maps) on several threads. Where no thread can be made, the calling one does
+// it.
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <functional>
+#include <thread>
 
 namespace annulus {
 
@@ -13,5 +16,22 @@ unsigned resolve_threads(unsigned requested);
 // The parts depend on `count` and `threads` only. The first exception is thrown again here.
 void parallel_ranges(std::size_t count, unsigned threads,
                      const std::function<void(std::size_t begin, std::size_t end)>& body);
+
+// One task beside what the calling thread does.
+class SideTask {
+ public:
+  // With one thread, and where no other can be made, finish() does it. `work` has to live until then.
+  SideTask(unsigned threads, std::function<void()> work);
+  SideTask(const SideTask&) = delete;
+  SideTask& operator=(const SideTask&) = delete;
+
+  // Waits for the end; throws what the task threw.
+  void finish();
+
+ private:
+  std::function<void()> work_;
+  std::exception_ptr failure_;
+  std::jthread thread_;  // last: uses all of the above
+};
 
 }  // namespace annulus

@@ -9,7 +9,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <future>
 #include <limits>
 #include <memory>
 #include <numbers>
@@ -204,10 +203,9 @@ Plan build_plan(const Geometry& geometry, const IntegrationOptions& options, con
   compile_matrix(plan, *splitter, excluded, threads);
   choose_correction_bits(plan, norm, maps, threads);
   Sha256 sha;
-  const auto policy = resolve_threads(threads) > 1 ? std::launch::async : std::launch::deferred;
-  auto hashing = std::async(policy, [&sha, &plan] { hash_beginning(sha, plan); });
+  SideTask hashing(threads, [&sha, &plan] { hash_beginning(sha, plan); });
   compile_corrections(plan, norm, maps, threads);
-  hashing.get();
+  hashing.finish();
   plan.hash = hash_end(sha, plan);
   return plan;
 }

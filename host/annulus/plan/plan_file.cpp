@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <future>
 #include <string_view>
 #include <type_traits>
 
@@ -258,12 +257,13 @@ bool read_plan_file(const std::filesystem::path& path, const std::string& key, P
   if (!take.complete())
     throw fault(fmt::format("is damaged: {} bytes do not hold its arrays", mapped->size()));
   // The hash takes longer than all else together, so it is computed beside it.
-  const auto policy = resolve_threads(threads) > 1 ? std::launch::async : std::launch::deferred;
-  auto hash = std::async(policy, [&plan] { return hash_of(plan); });
+  std::string hash;
+  SideTask hashing(threads, [&] { hash = hash_of(plan); });
   if (header.content_checksum != checksum(content.view())) throw fault("is damaged: its checksum is wrong");
   if (!is_consistent(plan) || !has_its_totals(plan))
     throw fault("is damaged: its arrays do not fit each other");
-  if (hash.get() != plan.hash) throw fault("is not the plan that it says it is: its hash is wrong");
+  hashing.finish();
+  if (hash != plan.hash) throw fault("is not the plan that it says it is: its hash is wrong");
   return true;
 }
 
