@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <deque>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -162,7 +163,12 @@ int CommandLine::run(int argc, char** argv) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // --help and --version come this way too, with code 0.
-    if (error.get_exit_code() == 0) return program.exit(error);
+    if (error.get_exit_code() == 0) {
+      std::ostringstream text;
+      program.exit(error, text, text);
+      put(text.str());
+      return kSuccess;
+    }
     const bool any = !program.get_subcommands().empty();
     const CLI::App& command = any ? *program.get_subcommands().front() : program;
     const bool unknown = argc > 1 && argv[1][0] != '-' && !any;

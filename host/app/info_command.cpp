@@ -78,6 +78,7 @@ int info(const InfoCommand& command) {
   const std::vector<std::string> urls = expand_inputs(command.config.inputs);
   nlohmann::json list = nlohmann::json::array();
   for (const std::string& url : urls) {
+    if (!can_print()) break;
     nlohmann::json description = describe_url(url, open_options(command.config));
     if (!command.json) {
       print("{}\n", on_one_line(url));

@@ -37,15 +37,15 @@ void occupy_standard_streams() {
   }
 }
 
-// The code of a run, unless what it printed did not reach its reader.
+// The code of a run, unless what it printed did not reach its reader. A reader that closed its pipe has seen
+// enough (annulus info FILE | head -1): whether the run was good does not depend on that.
 int finish(int code) {
-  errno = 0;
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  fmt::print(
-      stderr,
+  const int fault = finish_printing();
+  if (fault == 0 || fault == EPIPE) return code;
+  print_error(
       "annulus: error: standard output: cannot be written: {} (what was to be printed there is lost; make "
       "room, or send it elsewhere)\n",
-      errno != 0 ? std::strerror(errno) : "an earlier write failed");
+      std::strerror(fault));
   return code == kSuccess || code == kSomeFramesBad ? kOutputError : code;
 }
 
@@ -65,7 +65,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace annulus::app;
-  // A reader that closed our output, or a file that may not grow, is an error to report, not a sudden death.
+  // A reader that closed our output is no reason to leave a run half done, and a file that may not grow is an
+  // error to report.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   occupy_standard_streams();
@@ -82,13 +83,11 @@ int main(int argc, char** argv) {
     return finish(run(argc, argv));
   } catch (const annulus::Error& error) {
     report(error);
-    return exit_code_of(error.kind());
-  } catch (const std::system_error& error) {  // what fmt::print throws
-    return std::ferror(stdout) != 0 ? finish(kSuccess) : report(error);
+    return finish(exit_code_of(error.kind()));
   } catch (const std::bad_alloc&) {
     print_error("annulus: error: out of memory (use fewer bins or threads, or smaller frames)\n");
-    return kInternalError;
+    return finish(kInternalError);
   } catch (const std::exception& error) {
-    return report(error);
+    return finish(report(error));
   }
 }

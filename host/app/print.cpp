@@ -2,8 +2,17 @@
 
 #include <annulus/core/text.hpp>
 
+#include <cerrno>
+
 namespace annulus::app {
 namespace {
+
+int first_fault = 0;
+
+// After an attempt to print, with errno 0 before it.
+void note(bool printed) {
+  if (!printed && first_fault == 0) first_fault = errno != 0 ? errno : EIO;
+}
 
 std::string shown(std::string_view text, std::string_view kept) {
   const std::string safe = to_utf8(text);
@@ -30,7 +39,19 @@ std::string shown(std::string_view text, std::string_view kept) {
 std::string visible(std::string_view text) { return shown(text, "\t\n"); }
 std::string on_one_line(std::string_view text) { return shown(text, ""); }
 
-void put(std::string_view text) { fmt::print("{}", visible(text)); }
+void put(std::string_view text) {
+  const std::string safe = visible(text);
+  errno = 0;
+  note(std::fwrite(safe.data(), 1, safe.size(), stdout) == safe.size());
+}
+
+bool can_print() { return first_fault == 0; }
+
+int finish_printing() {
+  errno = 0;
+  note(std::fflush(stdout) == 0 && std::ferror(stdout) == 0);
+  return first_fault;
+}
 
 void put_error(std::string_view text) {
   const std::string safe = visible(text);

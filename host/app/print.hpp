@@ -18,8 +18,14 @@ std::string visible(std::string_view text);
 // The same for what is one line whatever it says: a message, or a name.
 std::string on_one_line(std::string_view text);
 
-// Throws std::system_error if standard output cannot be written.
+// To standard output. What cannot be written is told when the program ends, by main().
 void put(std::string_view text);
+
+// Whether all that was printed so far could be: where nobody reads it, there is no need to go on.
+bool can_print();
+
+// Prints what is left. Returns errno of the first failure since the program began, or 0.
+int finish_printing();
 
 // To standard error. Where that cannot be written, nobody can be told.
 void put_error(std::string_view text);

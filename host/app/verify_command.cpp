@@ -82,7 +82,7 @@ int verify(const VerifyCommand& command) {
   if (!frames.empty()) verify_frames(frames, command, result);
 
   if (command.json) {
-    fmt::print("{}\n", as_text(nlohmann::json{{"frames", result.frames},
+    print("{}\n", as_text(nlohmann::json{{"frames", result.frames},
                                          {"recorded_bad", result.recorded_bad},
                                          {"faults", result.faults},
                                          {"notes", result.notes}}));
@@ -93,7 +93,7 @@ int verify(const VerifyCommand& command) {
     if (!command.quiet) {
       for (const auto& note : result.notes)
         print_error("annulus: {}\n", on_one_line(note.get<std::string>()));
-      fmt::print("{} frames verified, {} bad{}\n", result.frames, result.faults.size(), recorded);
+      print("{} frames verified, {} bad{}\n", result.frames, result.faults.size(), recorded);
     }
   }
   return result.faults.empty() ? kSuccess : kInputError;

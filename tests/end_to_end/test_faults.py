@@ -462,3 +462,42 @@ def test_append_speaks_of_cakes_where_there_are_cakes(annulus, scan, tmp_path):
     for bins, words in (((31, 12), "cakes of 30 radial bins"), ((30, 13), "cakes of 12 azimuthal bins")):
         done = run(annulus, scan, output, "-n", bins[0], "--npt-azim", bins[1], "--append", inputs=scan.files[:1])
         expect_error(done, OUTPUT, words)
+
+
+def into_a_closed_pipe(words):
+    """As `annulus ... | head -1`, whose reader is gone before the first byte: the code and the messages."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([os.environ["ANNULUS"], *map(str, words)], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    return done.returncode, done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(annulus, scan, tmp_path):
+    output = tmp_path / "out.nxs"
+    broken = tmp_path / "broken.cbf"
+    broken.write_bytes(b"no image")
+    assert run(annulus, scan, output, "-n", 3000, inputs=scan.files[:1]).returncode == 0
+    for words in (["--help"], ["integrate", "--help"], ["info", "--detectors"], ["info", "--json", "--detectors"], ["info", output],
+                  ["info", *scan.files[:10]], ["verify", output], ["devices"]):
+        assert into_a_closed_pipe(words) == (0, ""), words
+    integrate = ["integrate", "--poni", scan.poni, "--overwrite", "--json", "--output", tmp_path / "new.nxs"]
+    assert into_a_closed_pipe([*integrate, *scan.files[:2]]) == (0, "")
+    assert stored_frames(tmp_path / "new.nxs") == 2
+    code, errors = into_a_closed_pipe([*integrate, "--keep-going", *scan.files[:2], broken])
+    assert code == SOME_BAD and "1 of 3 frames are bad" in errors and "standard output" not in errors
+    # Longer than what is written at once.
+    many = [tmp_path / f"{'n' * 200}{i}.cbf" for i in range(40)]
+    for path in many:
+        path.write_bytes(b"no image")
+    assert into_a_closed_pipe(["verify", "--json", *many])[0] == INPUT
+
+
+def test_a_command_that_fails_says_too_what_could_not_be_printed(annulus, scan, tmp_path):
+    broken = tmp_path / "broken.cbf"
+    broken.write_bytes(b"no image")
+    words = [os.environ["ANNULUS"], "info", str(scan.files[0]), str(broken)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == INPUT
+    assert "broken.cbf" in done.stderr and "standard output: cannot be written" in done.stderr
