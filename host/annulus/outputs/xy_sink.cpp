@@ -23,6 +23,8 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace annulus {
 namespace {
@@ -32,6 +34,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kFirstWords = "# annulus ";
 constexpr const char* kExtension = ".xy";
 constexpr int kColumnWidth = 24;           // the longest double is 24 characters
+constexpr std::size_t kMostUnnamed = 64;   // files that are open at once
 constexpr std::size_t kLongestStem = 200;  // leaves room for numbers within the 255 bytes of a file name
 
 [[noreturn]] void refuse_text(const fs::path& path, const std::string& what, const std::string& cure) {
@@ -134,17 +137,60 @@ int write_all(int descriptor, std::string_view content) {
   return 0;
 }
 
-// Writes beside `path` and renames, so that nobody sees half of it and a failure leaves what was there.
-void write_whole_file(const std::filesystem::path& path, std::string_view content) {
-  const auto [temporary, descriptor] = create_temporary(path);
-  int fault = descriptor < 0 ? errno : write_all(descriptor, content);
-  if (descriptor >= 0 && ::close(descriptor) != 0 && fault == 0) fault = errno;
-  if (fault == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) fault = errno;
-  if (fault == 0) return;
-  if (descriptor >= 0) ::unlink(temporary.c_str());
-  throw Error(ErrorKind::kOutput, path.string(), std::string("cannot be written: ") + std::strerror(fault),
-              "make room, check the folder's permissions or choose another `output`");
-}
+// Written beside `path`: it gets its name when it is on the disk, so that nobody sees half of it, not even
+// after a power failure, and a failure leaves what was there. To wait for the disk file by file takes long:
+// files are written, then all are waited for, then all get their names.
+class UnnamedFile {
+ public:
+  UnnamedFile(fs::path path, std::string_view content) : path_(std::move(path)) {
+    const auto [temporary, descriptor] = create_temporary(path_);
+    if (descriptor < 0) refuse_to_write(errno);
+    temporary_ = temporary;
+    descriptor_ = descriptor;
+    const int fault = write_all(descriptor, content);
+    if (fault == 0) return;
+    remove();
+    refuse_to_write(fault);
+  }
+  UnnamedFile(UnnamedFile&& other) noexcept
+      : path_(std::move(other.path_)),
+        temporary_(std::move(other.temporary_)),
+        descriptor_(std::exchange(other.descriptor_, -1)) {
+    other.temporary_.clear();
+  }
+  UnnamedFile& operator=(UnnamedFile&&) = delete;
+  ~UnnamedFile() { remove(); }
+
+  const fs::path& path() const { return path_; }
+
+  void bring_to_disk() {
+    // Some file systems cannot.
+    const bool synced = ::fdatasync(descriptor_) == 0 || errno == EINVAL || errno == ENOSYS;
+    if (!synced) refuse_to_write(errno);
+    if (::close(std::exchange(descriptor_, -1)) != 0) refuse_to_write(errno);
+  }
+
+  void give_name() {
+    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) refuse_to_write(errno);
+    temporary_.clear();
+  }
+
+ private:
+  void remove() {
+    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+    temporary_.clear();
+  }
+
+  [[noreturn]] void refuse_to_write(int fault) const {
+    throw Error(ErrorKind::kOutput, path_.string(), std::string("cannot be written: ") + std::strerror(fault),
+                "make room, check the folder's permissions or choose another `output`");
+  }
+
+  fs::path path_;
+  fs::path temporary_;
+  int descriptor_ = -1;
+};
 
 class XySink : public Sink {
  public:
@@ -163,15 +209,17 @@ class XySink : public Sink {
   }
 
   void append(const std::vector<ReducedFrame>& frames) override {
+    std::vector<UnnamedFile> files;
     for (const ReducedFrame& frame : frames) {
-      check_frame(job_, frame);
-      if (single_frame_ && written_ > 0) {
-        refuse_text(path_, "holds one frame, and there are more",
-                    "name a folder or a NeXus file with `output`");
+      try {
+        files.push_back(write_beside(frame));
+      } catch (const Error&) {
+        store(files);  // what came before is kept
+        throw;
       }
-      write_whole_file(single_frame_ ? path_ : path_ / file_name(frame), format(frame));
-      ++written_;
+      if (files.size() == kMostUnnamed) store(files);
     }
+    store(files);
   }
 
   void flush() override {}  // every file is complete when append returns
@@ -220,6 +268,7 @@ class XySink : public Sink {
         refuse_text(path_, "cannot be created: " + error.message(),
                     "create its parent folder, or choose another `output`");
       }
+      sync_folder_of(path_);
       return;
     }
     if (!fs::is_directory(path_)) refuse_text(path_, "is not a folder", "choose another `output`");
@@ -233,6 +282,25 @@ class XySink : public Sink {
                     "use `overwrite` or `append`, or another `output`");
       }
     }
+  }
+
+  UnnamedFile write_beside(const ReducedFrame& frame) {
+    check_frame(job_, frame);
+    if (single_frame_ && written_ > 0) {
+      refuse_text(path_, "holds one frame, and there are more",
+                  "name a folder or a NeXus file with `output`");
+    }
+    UnnamedFile file(single_frame_ ? path_ : path_ / file_name(frame), format(frame));
+    ++written_;
+    return file;
+  }
+
+  void store(std::vector<UnnamedFile>& files) const {
+    if (files.empty()) return;
+    for (UnnamedFile& file : files) file.bring_to_disk();
+    for (UnnamedFile& file : files) file.give_name();
+    sync_folder_of(files.front().path());
+    files.clear();
   }
 
   // The source's name, and the frame's number where the source has several. Sources of one name in different

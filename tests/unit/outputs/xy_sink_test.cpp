@@ -1,16 +1,45 @@
 #include <annulus/core/error.hpp>
 #include <annulus/outputs/sink.hpp>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "message_of.hpp"
 #include "samples.hpp"
+
+// What is done about the disk, in order, while a test listens.
+static std::optional<std::vector<std::string>> disk_events;
+
+static void note_sync(int descriptor) {
+  if (!disk_events) return;
+  const std::filesystem::path link = "/proc/self/fd/" + std::to_string(descriptor);
+  disk_events->push_back("sync " + std::filesystem::read_symlink(link).string());
+}
+
+// In place of those of the C library.
+extern "C" int fdatasync(int descriptor) {
+  note_sync(descriptor);
+  return static_cast<int>(syscall(SYS_fdatasync, descriptor));
+}
+extern "C" int fsync(int descriptor) {
+  note_sync(descriptor);
+  return static_cast<int>(syscall(SYS_fsync, descriptor));
+}
+extern "C" int rename(const char* from, const char* to) noexcept {
+  if (disk_events) disk_events->push_back(std::string("name ") + from);
+  return static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
 
 namespace annulus {
 namespace {
@@ -209,6 +238,26 @@ TEST(XySink, AFullDiskLeavesNoHalfFile) {
   waitpid(child, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_EQ(names_in(folder / "out"), std::set<std::string>{});
+}
+
+TEST(XySink, EveryFileIsOnTheDiskBeforeItHasItsName) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const auto sink =
+      open_xy(folder / "out", samples::job_of(plan), samples::make_run(), IfExists::kRefuse, false);
+  disk_events.emplace();
+  sink->append(samples::make_frames(*plan, 0, 5));
+  const std::vector<std::string> events = *std::exchange(disk_events, std::nullopt);
+  std::set<std::string> synced;
+  std::size_t named = 0;
+  for (const std::string& event : events) {
+    if (event.starts_with("sync ")) synced.insert(event.substr(5));
+    if (!event.starts_with("name ")) continue;
+    ++named;
+    EXPECT_TRUE(synced.contains(event.substr(5))) << event;
+  }
+  EXPECT_EQ(named, 5u);
+  EXPECT_EQ(events.back(), "sync " + (folder / "out").string()) << "and then their names";
 }
 
 }  // namespace
