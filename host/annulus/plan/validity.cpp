@@ -76,7 +76,9 @@ std::optional<long double> largest_value(std::optional<std::int64_t> saturation,
   if (saturation) largest = static_cast<long double>(*saturation);
   if (is_float(type)) return largest;
   const TypeLimits limits = limits_of(type);
-  const long double top = limits.is_unsigned ? limits.highest - 1 : limits.highest;
+  // The lowest 64-bit integer counts, although none is as high as it is low.
+  const long double highest = type == PixelType::kI64 ? -limits.lowest : limits.highest;
+  const long double top = limits.is_unsigned ? limits.highest - 1 : highest;
   return std::min(largest.value_or(top), top);
 }
 
