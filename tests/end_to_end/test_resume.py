@@ -259,6 +259,38 @@ def test_kills_at_any_time(annulus, scan, tmp_path):
     print(resumed, "kills left a part")
 
 
+def repacked(source, target, **how):
+    """A copy in which others have packed the cakes, or divided them into other chunks."""
+    with h5py.File(source, "r") as file, h5py.File(target, "w", libver="latest") as copy:
+        for name, value in file.attrs.items():
+            copy.attrs[name] = value
+        for name in file:
+            file.copy(name, copy)
+        for path in ("/entry/data/I", "/entry/reduction/accumulators/signal"):
+            old = copy[path]
+            values, attributes, fill = old[()], dict(old.attrs), old.fillvalue
+            shape = old.shape
+            del copy[path]
+            new = copy.create_dataset(path, data=values, maxshape=(None, *shape[1:]), fillvalue=fill,
+                                      **{"chunks": (1, *shape[1:]), **how})
+            for name, value in attributes.items():
+                new.attrs[name] = value
+
+
+@pytest.mark.parametrize("how", [{"compression": "gzip"}, {"chunks": (1, 100, 500)}, {"chunks": (2, 50, 1000)}],
+                         ids=["packed", "narrow chunks", "chunks of two frames"])
+def test_cakes_that_others_have_packed(annulus, scan, tmp_path, how):
+    options = ["-p", scan.poni, "-n", 1000, "--npt-azim", 100]
+    assert annulus("integrate", *options, "-o", tmp_path / "whole.nxs", *scan.files[:4]).returncode == 0
+    assert annulus("integrate", *options, "-o", tmp_path / "half.nxs", *scan.files[:2]).returncode == 0
+    repacked(tmp_path / "half.nxs", tmp_path / "packed.nxs", **how)
+    done = annulus("integrate", *options, "--append", "-o", tmp_path / "packed.nxs", *scan.files[:4])
+    assert done.returncode == 0, done.stderr
+    with h5py.File(tmp_path / "whole.nxs") as whole, h5py.File(tmp_path / "packed.nxs") as packed:
+        for path in ("/entry/data/I", "/entry/reduction/accumulators/signal", "/entry/checksums/frames"):
+            assert numpy.array_equal(packed[path][()], whole[path][()], equal_nan="I" in path), path
+
+
 def test_text_files(annulus, scan, tmp_path):
     inputs = [tmp_path / "scan"]
     folder_of_files(scan, inputs[0])

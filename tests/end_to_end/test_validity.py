@@ -113,7 +113,8 @@ def test_a_dummy_is_compared_by_value_whatever_the_type(annulus, tmp_path, dtype
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("dummy", [0.1, -1e-3, 1e30])
+# The last is how the largest float32 is printed.
+@pytest.mark.parametrize("dummy", [0.1, -1e-3, 1e30, 3.4028235e38, -3.4028235e38])
 def test_a_dummy_means_the_pixels_that_hold_it_as_nearly_as_they_can(annulus, tmp_path, dtype, dummy):
     image = numpy.random.default_rng(6).integers(0, 100, (40, 30)).astype(dtype)
     image.reshape(-1)[5:25] = numpy.array(dummy, dtype)

@@ -68,7 +68,7 @@ class TicketQueue {
   bool closed_ = false;
 };
 
-// Whoever reads the output while it grows waits no longer than this for a pattern.
+// Patterns wait no longer than this for others, and written ones no longer for a flush.
 constexpr double kFlushSeconds = 0.5;
 
 // The sink in a thread of its own: while it waits for the disk, the next patterns are made.

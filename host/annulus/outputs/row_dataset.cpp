@@ -28,6 +28,11 @@ Sizes chunk_sizes(hid_t dataset) {
   return chunk;
 }
 
+int filter_count(hid_t dataset) {
+  const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+  return H5Pget_nfilters(creation.get());
+}
+
 Hdf5Handle access_list(hid_t dataset, const Sizes& chunk) {
   const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
   const std::size_t bytes = chunk[0] * chunk[1] * chunk[2] * H5Tget_size(type.get());
@@ -144,7 +149,9 @@ RowDataset::RowDataset(hid_t file, const char* path, RowExtent extent) : path_(p
     const Hdf5Handle probe(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
     const Sizes chunk = chunk_sizes(probe.get());
     if (extent.lines > 0) chunk_lines_ = chunk[1];
-    chunk_rows_ = chunk[0];
+    // Others may have packed the file, or divided it otherwise.
+    stores_rows_as_they_are_ =
+        extent.lines > 0 && chunk[0] == 1 && chunk[2] == extent.width && filter_count(probe.get()) == 0;
     const Hdf5Handle list = access_list(probe.get(), chunk);
     dataset_ = Hdf5Handle(H5Dopen2(file, path, list.get()), H5Dclose);
   }
@@ -173,7 +180,7 @@ void RowDataset::resize(std::uint64_t rows) {
 }
 
 void RowDataset::write(std::uint64_t first, std::uint64_t count, const void* values) {
-  if (count == 1 && chunk_rows_ == 1 && extent_.lines > 0) {
+  if (count == 1 && stores_rows_as_they_are_) {
     write_chunks(first, static_cast<const std::byte*>(values));
   } else {
     write_part({first, 0, 0}, sizes_of(extent_, count), values);

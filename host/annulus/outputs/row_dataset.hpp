@@ -78,7 +78,7 @@ class RowDataset {
   std::string path_;
   RowExtent extent_;
   std::size_t chunk_lines_ = 1;
-  std::uint64_t chunk_rows_ = 1;
+  bool stores_rows_as_they_are_ = false;  // a row is whole chunks, and chunks are not packed
   std::uint64_t rows_ = 0;
   Hdf5Handle dataset_;
   Hdf5Handle type_;

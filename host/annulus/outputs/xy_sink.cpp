@@ -17,11 +17,13 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -102,6 +104,10 @@ void add_frame_of(const fs::path& path, const std::string& plan_hash, StoredFram
   const auto first = number(id.substr(0, 16), 16);
   const auto second = number(id.substr(std::min<std::size_t>(id.size(), 16)), 16);
   const auto in_source = number(place, 10);
+  if (id.empty()) {
+    refuse_text(path, "was written by an earlier annulus, which did not store by what a source is known",
+                "move it away, or choose another `output`");
+  }
   if (!first || !second || !in_source) {
     refuse_text(path, "does not say which frame it holds: its comments were changed",
                 "move it away, or choose another `output`");
@@ -297,10 +303,17 @@ class XySink : public Sink {
 
   void store(std::vector<UnnamedFile>& files) const {
     if (files.empty()) return;
-    for (UnnamedFile& file : files) file.bring_to_disk();
-    for (UnnamedFile& file : files) file.give_name();
-    sync_folder_of(files.front().path());
+    std::size_t safe = 0;
+    std::exception_ptr failure;
+    try {
+      for (; safe < files.size(); ++safe) files[safe].bring_to_disk();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    for (UnnamedFile& file : std::span(files).first(safe)) file.give_name();  // what came before is kept
+    if (safe > 0) sync_folder_of(files.front().path());
     files.clear();
+    if (failure) std::rethrow_exception(failure);
   }
 
   // The source's name, and the frame's number where the source has several. Sources of one name in different

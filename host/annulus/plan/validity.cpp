@@ -28,7 +28,9 @@ TypeLimits limits_of(PixelType type) {
 // What pixels hold that mean this value: 0.1 is not a float32, and no double is the largest 64-bit integer.
 long double as_pixels_hold_it(double value, PixelType type) {
   const TypeLimits limits = limits_of(type);
-  if (type == PixelType::kF32 && std::abs(value) <= limits.highest) return static_cast<float>(value);
+  // What is printed of the largest float32 is a little beyond it.
+  if (const auto nearest = static_cast<float>(value); type == PixelType::kF32 && std::isfinite(nearest))
+    return nearest;
   if (!is_float(type) && value == static_cast<double>(limits.highest)) return limits.highest;
   return value;
 }
