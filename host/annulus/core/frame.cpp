@@ -11,6 +11,11 @@ std::uint32_t one_count(const Frame& frame) {
   return here ? std::uint32_t{1} << frame.fraction_bits : 0;
 }
 
+std::optional<std::uint64_t> place_in_scan(const FrameId& id) {
+  if (!id.left_out) return std::nullopt;
+  return id.index + *id.left_out;
+}
+
 std::string describe(const FrameId& id) {
   const bool alone = !id.of_several && id.in_source == 0;
   if (alone && !split_url(id.source).dataset) return id.source;

@@ -25,6 +25,20 @@ struct FrameId {
   std::string source = {};      // the file that holds it, with "::/path" for a dataset
   std::uint64_t in_source = 0;  // position in that file
   bool of_several = false;      // its file holds, or will hold, more than this frame
+
+  // Frames of the scan before it that were left out, so have no index; none if nobody knows how many.
+  std::optional<std::uint64_t> left_out = 0;
+};
+
+// Its position among all frames of the scan, which is its row in a table of values per frame.
+std::optional<std::uint64_t> place_in_scan(const FrameId& id);
+
+// A value that every frame of a scan has: a motor's position, a monitor's count, the time.
+struct ColumnInfo {
+  std::string name;
+  std::string unit = {};    // empty: nobody says
+  std::string origin = {};  // where its values come from, in the user's words
+  bool operator==(const ColumnInfo&) const = default;
 };
 
 struct Frame {
@@ -34,7 +48,7 @@ struct Frame {
   Shape shape;
   Bytes payload;
 
-  std::vector<double> point;  // where in the scan it was taken: values of ScanInfo::columns
+  std::vector<double> point;  // where in the scan it was taken: values of ScanInfo::columns, NaN if missing
 
   std::optional<std::int64_t> max_count;  // saturation that its file states
 

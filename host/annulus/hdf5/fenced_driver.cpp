@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -69,6 +70,14 @@ herr_t close_file(H5FD_t* base) {
   return 0;
 }
 
+// Who opens a file through a fence of his own sees it as it is now, not as others have it open.
+int compare(const H5FD_t* left, const H5FD_t* right) {
+  const LinkFence* const a = static_cast<const FencedFile*>(left)->fence.get();
+  const LinkFence* const b = static_cast<const FencedFile*>(right)->fence.get();
+  if (a != b) return std::less<>()(a, b) ? -1 : 1;
+  return compare_files(left, right);
+}
+
 herr_t query(const H5FD_t*, unsigned long* flags) {
   *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
            H5FD_FEAT_AGGREGATE_SMALLDATA | H5FD_FEAT_POSIX_COMPAT_HANDLE | H5FD_FEAT_SUPPORTS_SWMR_IO |
@@ -107,6 +116,7 @@ const H5FD_class_t& driver_class() {
     c.fapl_get = access_of;
     c.open = open_file;
     c.close = close_file;
+    c.cmp = compare;
     c.query = query;
     c.read = read_file;
     c.write = write_file;

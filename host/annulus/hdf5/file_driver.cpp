@@ -13,14 +13,6 @@ namespace {
 DriverFile& of(H5FD_t* file) { return *static_cast<DriverFile*>(file); }
 const DriverFile& of(const H5FD_t* file) { return *static_cast<const DriverFile*>(file); }
 
-int compare_files(const H5FD_t* left, const H5FD_t* right) {
-  const DriverFile& a = of(left);
-  const DriverFile& b = of(right);
-  if (a.device != b.device) return a.device < b.device ? -1 : 1;
-  if (a.inode != b.inode) return a.inode < b.inode ? -1 : 1;
-  return 0;
-}
-
 haddr_t allocated_end(const H5FD_t* file, H5FD_mem_t) { return of(file).allocated; }
 
 herr_t set_allocated_end(H5FD_t* file, H5FD_mem_t, haddr_t address) {
@@ -36,6 +28,14 @@ herr_t descriptor_of(H5FD_t* file, hid_t, void** handle) {
 }
 
 }  // namespace
+
+int compare_files(const H5FD_t* left, const H5FD_t* right) {
+  const DriverFile& a = of(left);
+  const DriverFile& b = of(right);
+  if (a.device != b.device) return a.device < b.device ? -1 : 1;
+  if (a.inode != b.inode) return a.inode < b.inode ? -1 : 1;
+  return 0;
+}
 
 bool read_at(int descriptor, haddr_t address, std::byte* bytes, std::size_t size) {
   for (std::size_t done = 0; done < size;) {

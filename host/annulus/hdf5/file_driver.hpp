@@ -25,6 +25,9 @@ inline constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;  // of one
 // Zeros beyond the end, which HDF5 may ask for. False with errno.
 bool read_at(int descriptor, haddr_t address, std::byte* bytes, std::size_t size);
 
+// 0 if both are the same file of the system; otherwise an order.
+int compare_files(const H5FD_t* left, const H5FD_t* right);
+
 // A driver of DriverFiles that can tell them apart and knows their sizes. Its functions for opening, closing,
 // reading, writing and locking are for the caller to add.
 H5FD_class_t basic_driver(const char* name);

@@ -111,6 +111,14 @@ class EdfSource : public FrameSource {
     return make_frame(info_, file_->path(), i, std::move(payload));
   }
 
+  HeaderPairs header_of(std::uint64_t i) const override {
+    check_frame_index(file_->path(), info_, i);
+    HeaderPairs header = general_;
+    const HeaderPairs& own = headers_[header_of_frame_[i]];
+    header.insert(header.end(), own.begin(), own.end());
+    return header;
+  }
+
   bool is_whole() const override { return offsets_.back() + frame_bytes() <= file_->size(); }
 
  private:
@@ -178,11 +186,15 @@ class EdfSource : public FrameSource {
       throw fault(fmt::format("{} bytes of binary cannot hold {} pixels of {}", *binary_size,
                               to_string(layout_.shape), name_of(layout_.type)));
     }
-    for (std::uint64_t i = 0; i < images; ++i) offsets_.push_back(block.data + i * frame_bytes());
+    for (std::uint64_t i = 0; i < images; ++i) {
+      offsets_.push_back(block.data + i * frame_bytes());
+      header_of_frame_.push_back(headers_.size());
+    }
     if (info_.header.empty()) {
       info_.header = general_;
       info_.header.insert(info_.header.end(), block.pairs.begin(), block.pairs.end());
     }
+    headers_.push_back(std::move(block.pairs));
     // A last frame that is cut short is reported when it is read; those before it are good.
     return block.data + std::min(present, binary_size.value_or(needed));
   }
@@ -256,6 +268,8 @@ class EdfSource : public FrameSource {
   HeaderPairs general_;  // values for all frames
   EdfLayout layout_;
   std::vector<std::uint64_t> offsets_;
+  std::vector<HeaderPairs> headers_;          // one per block
+  std::vector<std::size_t> header_of_frame_;  // a block may hold several
   SourceInfo info_;
 };
 

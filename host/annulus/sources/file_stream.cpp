@@ -1,16 +1,48 @@
 #include <annulus/core/clock.hpp>
+#include <annulus/core/text.hpp>
+#include <annulus/core/url.hpp>
 #include <annulus/core/whole_source.hpp>
 #include <annulus/sources/file_stream.hpp>
+#include <annulus/sources/header_checks.hpp>
+#include <annulus/sources/header_number.hpp>
+#include <annulus/sources/image_names.hpp>
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
+#include <limits>
 #include <utility>
 
 namespace annulus {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgain(50);
+
+std::vector<double> without_values(std::size_t columns) {
+  return std::vector<double>(columns, std::numeric_limits<double>::quiet_NaN());
+}
+
+// The column with its unit. A key that the first file does not have is a mistake of the user; files after it
+// may lack a value.
+ColumnInfo described(const HeaderColumn& wanted, const HeaderPairs& header, const std::string& url) {
+  const auto number = find_header_number(header, wanted.key);
+  if (!number)
+    throw input_error(
+        url, fmt::format("column {}: its header has no {}", wanted.column.name, in_quotes(wanted.key)),
+        header_keys(header));
+  if (std::isnan(number->value) && !number->is_missing) {
+    throw input_error(url,
+                      fmt::format("column {}: {} is {} in its header, which is not a number",
+                                  wanted.column.name, in_quotes(wanted.key), in_quotes(number->text)),
+                      header_keys(header));
+  }
+  ColumnInfo column = wanted.column;
+  column.unit = number->unit;
+  return column;
+}
 
 // As open_source, but a file that is followed is waited for until it can be opened, as long as for a new
 // frame of it.
@@ -80,7 +112,7 @@ const ScanInfo& FileStream::info(std::stop_token stop) {
     const bool speaks = opened && opened->source && (opened->source->info().frames > 0 || growing_);
     if (speaks) {
       first_ = opened->source;
-      info_ = {opened->url, first_->info()};
+      info_ = {opened->url, first_->info(), columns_in(*first_, opened->url)};
       if (files_ == 1u) {
         info_->grid = first_->info().grid;
         info_->count = settings_.open.follow ? first_->info().promised : first_->info().frames;
@@ -235,6 +267,7 @@ void FileStream::take_opened(std::size_t file, std::optional<OpenedFile> opened)
   if (source != nullptr) {
     opened->frames = source->info().frames;
     opened->ended = !settings_.open.follow;
+    one_frame_per_file_ = one_frame_per_file_ && opened->frames == 1 && opened->ended;
     if (settings_.open.follow && !source->info().promised) count_unknown_ = true;
   }
   frames_opened_ += source != nullptr ? source->info().promised.value_or(opened->frames)
@@ -242,6 +275,36 @@ void FileStream::take_opened(std::size_t file, std::optional<OpenedFile> opened)
   last_archive_ = source != nullptr ? source->info().bytes_held : 0;
   file_bytes_ += last_archive_;
   opened_.emplace(file, *std::move(opened));
+}
+
+// Behind a file of nobody knows how many frames no place is known.
+std::optional<std::uint64_t> FileStream::left_out_before() const {
+  if (any_fault_ && !one_frame_per_file_) return std::nullopt;
+  return left_out_;
+}
+
+// One bad frame stands for the file: right if files hold one each, and none of this one was stored before.
+void FileStream::note_fault(const OpenedFile& file) {
+  any_fault_ = true;
+  if (file.source || next_frame_ > 0 || is_hdf5_name(split_url(file.url).file)) one_frame_per_file_ = false;
+}
+
+std::vector<ColumnInfo> FileStream::columns_in(const FrameSource& first, const std::string& url) const {
+  std::vector<ColumnInfo> columns;
+  if (settings_.columns.empty()) return columns;
+  const HeaderPairs header = first.info().frames > 0 ? first.header_of(0) : first.info().header;
+  for (const HeaderColumn& wanted : settings_.columns) columns.push_back(described(wanted, header, url));
+  return columns;
+}
+
+std::vector<double> FileStream::point_of(const FrameSource& source, std::uint64_t frame) const {
+  std::vector<double> point = without_values(settings_.columns.size());
+  if (point.empty()) return point;
+  const HeaderPairs header = source.header_of(frame);
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    if (const auto number = find_header_number(header, settings_.columns[i].key)) point[i] = number->value;
+  }
+  return point;
 }
 
 // The oldest work first: a frame of the current file, else a file to open ahead.
@@ -263,7 +326,8 @@ FileStream::Task FileStream::next_task() {
       if (fits(bytes)) {
         ledger_->frame_bytes += bytes;
         ++reading_;
-        return {Task::Kind::kRead, current_file_, file.url, numbered_++, next_frame_++, bytes, file.source};
+        return {Task::Kind::kRead, current_file_, file.url,    numbered_++,
+                next_frame_++,     bytes,         file.source, left_out_before()};
       }
     }
     if (next_to_open_ == current_file_ || may_open_ahead()) return {Task::Kind::kOpen, next_to_open_++};
@@ -314,12 +378,13 @@ void FileStream::advance_file() {
       ++left_out_;
     }
     if (next_frame_ < file.frames || !file.ended) return;
-    if (file.fault && file.is_known(next_frame_)) {
-      ++left_out_;
-    } else if (file.fault) {
-      const FrameId id{numbered_, file.url, next_frame_, false};  // of the file as a whole
-      ready_.emplace(numbered_++, BadFrame{id, *std::move(file.fault)});
+    const bool known_fault = file.fault && file.is_known(next_frame_);
+    if (file.fault && !known_fault) {
+      const FrameId id{numbered_, file.url, next_frame_, false, left_out_before()};  // of the file as a whole
+      ready_.emplace(numbered_++, BadFrame{id, *file.fault, without_values(settings_.columns.size())});
     }
+    if (known_fault) ++left_out_;
+    if (file.fault) note_fault(file);
     if (file.source) file_bytes_ -= file.source->info().bytes_held;
     opened_.erase(current);
     ++current_file_;
@@ -394,22 +459,27 @@ FileStream::ReadItem FileStream::read(const Task& task) const {
   const SourceInfo& info = task.source->info();
   const bool of_several = settings_.open.follow || info.frames > 1 || info.promised.value_or(1) > 1;
   const auto bad = [&](const Error& error) {
-    FrameId id{task.index, task.url, task.frame_in_file, of_several};
+    BadFrame frame{{task.index, task.url, task.frame_in_file, of_several, task.left_out},
+                   error,
+                   without_values(settings_.columns.size())};
     try {
       if (const auto located = task.source->locate(task.frame_in_file)) {
-        id.source = located->source;
-        id.in_source = located->in_source;
+        frame.id.source = located->source;
+        frame.id.in_source = located->in_source;
       }
+      frame.point = point_of(*task.source, task.frame_in_file);
     } catch (const std::exception&) {
       // The file changed meanwhile: its own name has to do.
     }
-    return ReadItem{BadFrame{std::move(id), error}, 0};
+    return ReadItem{std::move(frame), 0};
   };
   try {
     Frame frame = task.source->read(task.frame_in_file);
     frame.max_count = info.max_count;
     frame.id.of_several = of_several;
     frame.id.index = task.index;
+    frame.id.left_out = task.left_out;
+    frame.point = point_of(*task.source, task.frame_in_file);
     if (settings_.check_frame) settings_.check_frame(frame);
     const std::uint64_t bytes = info.payloads_vary ? frame_bytes(frame) : task.bytes;
     frame.payload = frame.payload.together_with(Ledger::receipt(ledger_, bytes));

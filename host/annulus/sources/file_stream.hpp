@@ -58,6 +58,7 @@ class FileStream final : public FrameStream {
     std::uint64_t frame_in_file = 0;  // likewise
     std::uint64_t bytes = 0;          // likewise
     std::shared_ptr<FrameSource> source = nullptr;
+    std::optional<std::uint64_t> left_out = 0;  // likewise: frames of the scan before it that have no index
   };
   // A frame, or why there is none, and what it takes.
   struct ReadItem {
@@ -83,6 +84,10 @@ class FileStream final : public FrameStream {
   bool waits_for_growth() const;
   std::optional<OpenedFile> open(std::size_t file, const std::stop_token& stop, bool check) const;
   ReadItem read(const Task& task) const;
+  std::vector<ColumnInfo> columns_in(const FrameSource& first, const std::string& url) const;
+  std::vector<double> point_of(const FrameSource& source, std::uint64_t frame) const;
+  std::optional<std::uint64_t> left_out_before() const;
+  void note_fault(const OpenedFile& file);
 
   const std::vector<std::string> urls_;
   const std::unique_ptr<FolderWatch> folder_;  // or none
@@ -102,6 +107,8 @@ class FileStream final : public FrameStream {
   bool exhausted_ = false;                     // every frame has its index
   bool stopping_ = false;
   std::uint64_t left_out_ = 0;
+  bool one_frame_per_file_ = true;  // as far as files were opened, and their names say
+  bool any_fault_ = false;          // a file was left behind that could not be opened, or ended early
   double busy_seconds_ = 0;
 
   // Files are opened by several threads ahead of their turn, but frames are numbered file by file.

@@ -90,6 +90,13 @@ class FrameSource {
   // little endian). May be called from several threads at once. Frame::index is left 0. Throws kInput.
   virtual Frame read(std::uint64_t i) const = 0;
 
+  // What the file says of frame i, as in info().header: formats with a header per frame have that of the
+  // frame.
+  virtual std::vector<std::pair<std::string, std::string>> header_of(std::uint64_t i) const {
+    static_cast<void>(i);
+    return info().header;
+  }
+
   // Where frame i is, if that is not simply in this file: in the dataset, and the file, that really hold it.
   virtual std::optional<FrameId> locate(std::uint64_t i) const {
     static_cast<void>(i);

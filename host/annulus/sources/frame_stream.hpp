@@ -22,7 +22,7 @@ namespace annulus {
 struct ScanInfo {
   std::string name;                         // what messages call it: the first file
   SourceInfo frames = {};                   // shape, type, and what else the first file says
-  std::vector<std::string> columns = {};    // names of the values in Frame::point; no sink stores them yet
+  std::vector<ColumnInfo> columns = {};     // the values in Frame::point
   std::optional<std::uint64_t> count = {};  // frames of the scan, where that is known
   std::vector<std::uint64_t> grid = {};     // points of a scan of several dimensions, the last one fastest
 };
@@ -31,6 +31,7 @@ struct ScanInfo {
 struct BadFrame {
   FrameId id;
   Error error;
+  std::vector<double> point = {};  // as in Frame; may be empty
 };
 
 // Nothing can be handed out now: the next frame is not there yet, or waits for memory that frames handed out
@@ -67,6 +68,9 @@ class FrameStream {
 
   // How many frames were left out so far.
   virtual std::uint64_t left_out() const { return 0; }
+
+  // What the user should know of the scan as a whole, each sentence once: asked after info() and at the end.
+  virtual std::vector<std::string> take_remarks() { return {}; }
 
   // Time spent reading, added up over threads.
   virtual double busy_seconds() const { return 0; }

@@ -23,7 +23,7 @@ class MemoryStream final : public FrameStream {
 MemoryStream::MemoryStream(std::vector<Frame> frames, std::string name, std::vector<std::string> columns)
     : frames_(std::move(frames)) {
   info_.name = std::move(name);
-  info_.columns = std::move(columns);
+  for (std::string& column : columns) info_.columns.push_back({std::move(column)});
   info_.count = frames_.size();
   info_.frames.format = "memory";
   info_.frames.frames = frames_.size();

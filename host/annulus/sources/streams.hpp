@@ -14,8 +14,15 @@
 
 namespace annulus {
 
+// A number in the header of each frame, by its key (header_number.hpp).
+struct HeaderColumn {
+  ColumnInfo column;
+  std::string key;
+};
+
 struct FileStreamSettings {
   OpenOptions open = {};
+  std::vector<HeaderColumn> columns = {};  // what frames have as their point
   unsigned threads = 2;
   // Bytes of frames that were read and are not gone yet, wherever they are, and of unpacked archives. A
   // single frame is always read, whatever its size.

@@ -235,7 +235,7 @@ TEST(MemoryStream, HandsOutItsFramesWithNumbersAndPoints) {
   const auto stream = stream_memory(frames, "live", {"x"});
   EXPECT_EQ(stream->info({}).count, 3u);
   EXPECT_EQ(stream->expected(), 3u);
-  EXPECT_EQ(stream->info({}).columns, std::vector<std::string>{"x"});
+  EXPECT_EQ(stream->info({}).columns, (std::vector<ColumnInfo>{{"x"}}));
   EXPECT_EQ(describe(next_item(*stream)->id), "live, frame 0");
   const auto second = next_item(*stream);
   EXPECT_EQ(second->id.index, 1u);
