@@ -161,6 +161,19 @@ bool has_object(hid_t parent, const std::string& path) {
   }
 }
 
+std::vector<std::string> names_in_group(hid_t parent, const std::string& path) {
+  std::vector<std::string> names;
+  if (!has_object(parent, path)) return names;
+  const Hdf5Handle group(H5Gopen2(parent, path.c_str(), H5P_DEFAULT), H5Gclose);
+  if (!group) return names;
+  const auto collect = [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
+    static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+    return 0;
+  };
+  H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names);
+  return names;
+}
+
 std::optional<std::string> read_text(hid_t parent, const std::string& path) {
   if (!has_object(parent, path)) return {};
   const Hdf5Handle dataset(H5Dopen2(parent, path.c_str(), H5P_DEFAULT), H5Dclose);

@@ -45,6 +45,9 @@ std::optional<double> read_number_attribute(hid_t parent, const std::string& pat
 std::optional<std::vector<double>> read_doubles(hid_t parent, const std::string& path,
                                                 std::size_t most_values);
 
+// The names of what is in a group, by name; nothing if there is no such group.
+std::vector<std::string> names_in_group(hid_t parent, const std::string& path);
+
 // False for every step of the path that does not exist, without an error.
 bool has_object(hid_t parent, const std::string& path);
 

@@ -1,3 +1,4 @@
+#include <annulus/core/text.hpp>
 #include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
@@ -37,6 +38,8 @@ constexpr std::string_view kAccumulatorsDescription =
     "and equal fraction_bits may be merged by adding "
     "these integers, the totals of the plan once a frame.";
 
+}  // namespace
+
 void write_root(hid_t file, const std::string& name, const RunDescription& run, const std::string& now) {
   write_attribute(file, "NX_class", std::string_view("NXroot"));
   write_attribute(file, "default", std::string_view("entry"));
@@ -46,6 +49,8 @@ void write_root(hid_t file, const std::string& name, const RunDescription& run, 
   write_attribute(file, "file_time", std::string_view(now));
   write_attribute(file, "HDF5_Version", std::string_view(H5_VERS_INFO));
 }
+
+namespace {
 
 void write_instrument(hid_t entry, const Geometry& geometry) {
   const Hdf5Handle instrument = create_group(entry, "instrument", "NXinstrument");
@@ -218,12 +223,35 @@ void create_frame_rows(hid_t file, hid_t entry, const RunDescription& run) {
   create_texts(layout::kFault, layout::kFaultLength);
 }
 
+constexpr std::string_view kColumnsDescription =
+    "Values that frames have beside their pixels, one per frame, such as motors and monitors. NaN where a "
+    "value is missing. origin: where the values came from.";
+
+}  // namespace
+
+void create_columns(hid_t file, const std::vector<ColumnInfo>& columns, std::uint64_t expected) {
+  if (columns.empty()) return;
+  const Hdf5Handle group = create_group(file, layout::kColumns, "NXcollection");
+  write_attribute(group.get(), "description", kColumnsDescription);
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  for (const ColumnInfo& column : columns) {
+    const Hdf5Handle dataset = create_rows(file, layout::column_path(column.name).c_str(), H5T_NATIVE_DOUBLE,
+                                           {}, scalar_chunk(expected), &nothing);
+    if (!column.unit.empty()) write_attribute(dataset.get(), "units", std::string_view(column.unit));
+    if (!column.origin.empty())
+      write_attribute(dataset.get(), "origin", std::string_view(to_utf8(column.origin)));
+  }
+}
+
+namespace {
+
 constexpr std::string_view kChecksumsDescription =
     "XXH3, 64 bits. frames: one per frame, over what every dataset with a row per frame holds for it. "
     "header: over all that is stored once. closing: over the number of frames and the end time, written "
     "when the file is closed; until then a mark.";
 
-// Last: the checksum of what is stored once covers the names of all objects.
+}  // namespace
+
 void write_checksums(hid_t file, hid_t entry, std::uint64_t expected) {
   const Hdf5Handle group = create_group(entry, "checksums", "NXcollection");
   write_attribute(group.get(), "description", kChecksumsDescription);
@@ -236,7 +264,6 @@ void write_checksums(hid_t file, hid_t entry, std::uint64_t expected) {
   overwrite_number(file, layout::kClosingChecksum, open_mark(header));
 }
 
-// Overwritten at each flush, which SWMR allows for a field of fixed size.
 void write_end_time(hid_t file, std::string now) {
   const Hdf5Handle type = fixed_text_type(layout::kTimeLength);
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
@@ -248,8 +275,6 @@ void write_end_time(hid_t file, std::string now) {
     throw_hdf5(ErrorKind::kOutput, file, "cannot write the field \"end_time\"");
   }
 }
-
-}  // namespace
 
 std::string iso_time() {
   const std::time_t now = std::time(nullptr);
@@ -282,6 +307,7 @@ void write_structure(hid_t file, const std::string& name, const Job& job, const 
   write_data(entry.get(), plan);
   create_bin_rows(file, job, run.expected_frames);
   create_frame_rows(file, entry.get(), run);
+  create_columns(file, run.columns, run.expected_frames);
   write_checksums(file, entry.get(), run.expected_frames);
 }
 

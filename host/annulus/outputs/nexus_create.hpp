@@ -4,13 +4,26 @@
 #include <annulus/outputs/hdf5_fields.hpp>
 #include <annulus/outputs/sink.hpp>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace annulus {
 
 // Fills a new file: everything that NXazint1d asks for, the plan's totals and empty datasets for the frames.
 // `name` is the one it will have.
 void write_structure(hid_t file, const std::string& name, const Job& job, const RunDescription& run);
+
+// The same with what another output holds, run.made_from, and nothing of its rows.
+void copy_structure(hid_t file, const std::string& name, const RunDescription& run);
+
+// Parts of both. The end time is overwritten at each flush, which SWMR allows for a field of fixed size.
+void write_root(hid_t file, const std::string& name, const RunDescription& run, const std::string& now);
+void write_end_time(hid_t file, std::string now);
+void create_columns(hid_t file, const std::vector<ColumnInfo>& columns, std::uint64_t expected);
+
+// Last: the checksum of what is stored once covers the names of all objects.
+void write_checksums(hid_t file, hid_t entry, std::uint64_t expected);
 
 // Now, as ISO 8601 with the offset from UTC.
 std::string iso_time();

@@ -11,6 +11,7 @@ constexpr std::size_t kLongestSource = 4096;  // PATH_MAX; what is longer is cut
 constexpr std::size_t kChunkBytes = std::size_t{512} << 10;
 constexpr std::uint64_t kMostChunkRows = 4096;
 constexpr std::size_t kMostChunkBytes = std::size_t{4} << 20;  // of a single frame
+constexpr std::size_t kMostColumns = 4096;                     // of a file that is believed
 constexpr std::size_t kSparseChunkBytes = std::size_t{8} << 10;
 
 std::size_t lines_in(std::size_t bytes, RowExtent bins) {
@@ -29,6 +30,25 @@ std::size_t axes_of(std::string_view definition) {
 std::string axis_field(AxisKind kind) { return std::string(name_of(kind)) + "_axis"; }
 std::string edges_field(AxisKind kind) { return axis_field(kind) + "_edges"; }
 std::string path_in_data(const std::string& field) { return std::string(kData) + "/" + field; }
+
+std::string column_path(const std::string& name) { return std::string(kColumns) + "/" + name; }
+
+std::vector<ColumnInfo> read_columns(hid_t file) {
+  std::vector<ColumnInfo> columns;
+  for (const std::string& name : names_in_group(file, kColumns)) {
+    const std::string path = column_path(name);
+    const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+    const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+    const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose);
+    const bool is_column = dataset && H5Sget_simple_extent_ndims(space.get()) == 1 &&
+                           H5Tequal(type.get(), H5T_NATIVE_DOUBLE) > 0;
+    if (!is_column || columns.size() >= kMostColumns) continue;
+    columns.push_back({name, read_text_attribute(file, path, "units").value_or(""),
+                       read_text_attribute(file, path, "origin").value_or("")});
+  }
+  H5Eclear2(H5E_DEFAULT);
+  return columns;
+}
 
 std::string sums_of(Quantity quantity, std::size_t word) {
   const std::string first = sums_of(quantity);

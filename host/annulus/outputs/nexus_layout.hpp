@@ -70,6 +70,13 @@ inline constexpr const char* kNormalizationFactor = "/entry/frames/normalization
 inline constexpr const char* kFault = "/entry/frames/fault";
 inline constexpr const char* kStatus = "/entry/frames/status";
 
+// Values that frames have beside their pixels, one dataset per column; no group where there are none.
+inline constexpr const char* kColumns = "/entry/frames/columns";
+std::string column_path(const std::string& name);
+
+// Those that a file has, by name: their names, units and origins.
+std::vector<ColumnInfo> read_columns(hid_t file);
+
 // Not a row per frame: the grid of a scan that has one, the last dimension fastest.
 inline constexpr const char* kScanShape = "/entry/frames/scan_shape";
 

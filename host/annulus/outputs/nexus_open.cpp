@@ -73,7 +73,12 @@ struct NewFile {
 Hdf5Handle complete(const NewFile& made, const fs::path& place, Hdf5Handle file) {
   std::string reason;
   try {
-    write_structure(file.get(), made.path.filename().string(), made.job, made.run);
+    const std::string name = made.path.filename().string();
+    if (made.run.made_from.empty()) {
+      write_structure(file.get(), name, made.job, made.run);
+    } else {
+      copy_structure(file.get(), name, made.run);
+    }
     begin_swmr_writing(file.get(), *made.fault);
   } catch (const Error& error) {
     reason = error.fault();
@@ -149,8 +154,32 @@ void check_same_axis(hid_t file, const fs::path& path, const Plan& plan, const A
          cure);
 }
 
+// Frames of one file have the same columns: what is missing in some is not made up.
+void check_same_columns(hid_t file, const fs::path& path, const std::vector<ColumnInfo>& columns,
+                        const char* cure) {
+  const std::vector<ColumnInfo> stored = layout::read_columns(file);
+  const auto name_in = [](const std::vector<ColumnInfo>& list, const std::string& name) {
+    return std::ranges::find(list, name, &ColumnInfo::name);
+  };
+  for (const ColumnInfo& column : columns) {
+    const auto found = name_in(stored, column.name);
+    if (found == stored.end())
+      refuse(path, fmt::format("has no column {}, which this run has", column.name), cure);
+    if (found->unit != column.unit && !found->unit.empty() && !column.unit.empty()) {
+      refuse(path,
+             fmt::format("has column {} in {}, this run has it in {}", column.name, found->unit, column.unit),
+             cure);
+    }
+  }
+  for (const ColumnInfo& column : stored) {
+    if (name_in(columns, column.name) == columns.end())
+      refuse(path, fmt::format("has a column {}, which this run does not have", column.name),
+             "give it with `column`, or choose another `output`");
+  }
+}
+
 // Throws unless frames of this job can follow those in the file.
-void check_same_job(const fs::path& path, const Job& job) {
+void check_same_job(const fs::path& path, const Job& job, const RunDescription& run) {
   const Plan& plan = *job.plan;
   const bool sound = probe_output(path);
   const Hdf5Handle file = sound ? open_to_read(path, ReadFirst::kBesideWriter) : Hdf5Handle();
@@ -204,6 +233,7 @@ void check_same_job(const fs::path& path, const Job& job) {
                *hash, plan.hash),
            kCure);
   }
+  check_same_columns(file.get(), path, run.columns, kCure);
 }
 
 // Calls visit(path, extent) for every dataset of the file that has one row per frame, `status` first.
@@ -223,6 +253,8 @@ void for_each_row_dataset(hid_t file, Visit visit) {
     visit(path, RowExtent{});
   }
   visit(layout::kSourceId, layout::kSourceIdRow);
+  for (const ColumnInfo& column : layout::read_columns(file))
+    visit(layout::column_path(column.name).c_str(), RowExtent{});
   for (const char* path : {layout::kSource, layout::kFault}) visit(path, layout::kTextRow);
   const auto visit_if_there = [&](const char* path) {
     if (has_object(file, path)) visit(path, bins);
@@ -360,7 +392,7 @@ Hdf5Handle open_nexus_file(const fs::path& path, const Job& job, const RunDescri
   if (has_no_bytes(path)) return replace(made);
   check_ours(path);
   if (if_exists == IfExists::kOverwrite) return replace(made);
-  check_same_job(path, job);
+  check_same_job(path, job, run);
   Continued left = open_left_file(path, fault);
   blank_tails(left.file.get(), left.frames);
   begin_swmr_writing(left.file.get(), *fault);

@@ -18,7 +18,7 @@
 namespace annulus {
 
 struct NexusSink::Rows {
-  Rows(hid_t file, const Job& job)
+  Rows(hid_t file, const Job& job, const std::vector<ColumnInfo>& of_point)
       : intensity(file, layout::kIntensity, layout::extent_of(job.plan->axes)),
         fraction_bits(file, layout::kFractionBits, {}),
         invalid_pixels(file, layout::kInvalidPixels, {}),
@@ -32,6 +32,8 @@ struct NexusSink::Rows {
         status(file, layout::kStatus, {}) {
     const RowExtent bins = layout::extent_of(job.plan->axes);
     if (job.recipe.has_variance()) errors.emplace(file, layout::kErrors, bins);
+    for (const ColumnInfo& column : of_point)
+      columns.emplace_back(file, layout::column_path(column.name).c_str(), RowExtent{});
     for (const Quantity quantity : job.quantities()) {
       for (std::size_t word = 0; word < layout::stored_words(job.plan->pixel_type, quantity); ++word) {
         sums.push_back({quantity, word, RowDataset(file, layout::sums_of(quantity, word).c_str(), bins)});
@@ -51,6 +53,7 @@ struct NexusSink::Rows {
     }
     if (errors) grow(*errors, rows);
     for (Plane& plane : sums) grow(plane.dataset, rows);
+    for (RowDataset& column : columns) grow(column, rows);
   }
 
   bool longer_than(std::uint64_t rows) const {
@@ -58,6 +61,7 @@ struct NexusSink::Rows {
     return longer(intensity) || longer(fraction_bits) || longer(invalid_pixels) || longer(index) ||
            longer(source) || longer(source_id) || longer(frame_in_source) || longer(normalization) ||
            longer(fault) || longer(checksum) || longer(status) || (errors && longer(*errors)) ||
+           std::any_of(columns.begin(), columns.end(), longer) ||
            std::any_of(sums.begin(), sums.end(), [&](const Plane& plane) { return longer(plane.dataset); });
   }
 
@@ -75,6 +79,7 @@ struct NexusSink::Rows {
   RowDataset intensity;
   std::optional<RowDataset> errors;
   std::vector<Plane> sums;
+  std::vector<RowDataset> columns;
   RowDataset fraction_bits, invalid_pixels;
   RowDataset index, source, source_id, frame_in_source, normalization, fault, checksum, status;
 };
@@ -172,12 +177,14 @@ NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& 
                      std::shared_ptr<WriteFault> fault)
     : path_(std::move(path)),
       job_(std::move(job)),
+      columns_(run.columns),
       fault_(std::move(fault)),
       stored_frames_(run.working_directory) {
+  check_columns(path_, columns_);
   const Hdf5Session scope;
   file_ = open_nexus_file(path_, job_, run, if_exists, fault_);
   step([&] {
-    rows_ = std::make_unique<Rows>(file_.get(), job_);
+    rows_ = std::make_unique<Rows>(file_.get(), job_, columns_);
     stored_ = written_ = stored_frames(file_.get());
     index_offset_ = next_index(rows_->index, stored_);
     header_checksum_ = read_whole_number(file_.get(), layout::kHeaderChecksum).value_or(0);
@@ -195,7 +202,7 @@ NexusSink::~NexusSink() {
 
 void NexusSink::append(const std::vector<ReducedFrame>& frames) {
   if (frames.empty()) return;
-  for (const ReducedFrame& frame : frames) check_frame(job_, frame);
+  for (const ReducedFrame& frame : frames) check_frame(job_, frame, columns_.size());
   const Hdf5Session scope;
   step([&] {
     rows_->grow_all_but_status(written_ + frames.size());
@@ -299,6 +306,11 @@ void NexusSink::write_frames(Batch& batch) {
   write_column<std::int32_t>(rows_->fraction_bits, batch,
                              [](const ReducedFrame& f) { return f.sums.fraction_bits; });
   write_column<double>(rows_->normalization, batch, [](const ReducedFrame& f) { return f.normalization; });
+  for (std::size_t i = 0; i < rows_->columns.size(); ++i) {
+    write_column<double>(rows_->columns[i], batch, [i](const ReducedFrame& f) {
+      return f.point.empty() ? std::numeric_limits<double>::quiet_NaN() : f.point[i];
+    });
+  }
   const auto& frames = batch.frames;
   const auto has_factor = [](const ReducedFrame& f) { return f.normalization != 1; };
   monitor_applied_ = monitor_applied_ || std::any_of(frames.begin(), frames.end(), has_factor);

@@ -67,6 +67,7 @@ class NexusSink : public Sink {
 
   std::filesystem::path path_;
   Job job_;
+  std::vector<ColumnInfo> columns_;
   std::shared_ptr<WriteFault> fault_;
   Hdf5Handle file_;
   std::unique_ptr<Rows> rows_;

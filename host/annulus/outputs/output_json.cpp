@@ -6,12 +6,38 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 namespace annulus {
 namespace {
 
 constexpr std::uint64_t kBlock = 4096;              // frames read at once
 constexpr std::size_t kMostBadFramesListed = 1000;  // the rest is only counted
+
+// What is in a column, as far as a few numbers tell.
+nlohmann::json describe_column(const PatternFile& file, std::size_t column) {
+  const ColumnInfo& info = file.header().columns[column];
+  std::uint64_t missing = 0;
+  std::optional<double> low, high;
+  std::vector<double> values;
+  for (std::uint64_t first = 0; first < file.frames(); first += kBlock) {
+    values.resize(std::min(kBlock, file.frames() - first));
+    file.read_column(column, first, values.size(), values);
+    for (const double value : values) {
+      if (std::isnan(value)) {
+        ++missing;
+        continue;
+      }
+      low = std::min(low.value_or(value), value);
+      high = std::max(high.value_or(value), value);
+    }
+  }
+  nlohmann::json description = {
+      {"unit", to_utf8(info.unit)}, {"origin", to_utf8(info.origin)}, {"missing", missing}};
+  if (low) description["range"] = {*low, *high};
+  return description;
+}
 
 }  // namespace
 
@@ -50,6 +76,8 @@ nlohmann::json describe_output(const std::filesystem::path& path) {
                                 {"plan_hash", to_utf8(header.plan_hash)},
                                 {"options", options}};
   if (!header.scan_shape.empty()) description["scan_shape"] = header.scan_shape;
+  for (std::size_t i = 0; i < header.columns.size(); ++i)
+    description["columns"][to_utf8(header.columns[i].name)] = describe_column(file, i);
   if (header.axes.size() > 1) {
     const Axis& azimuths = header.axes[1];
     description["shape"] = {azimuths.bins(), radial.bins()};

@@ -192,6 +192,7 @@ void PatternFile::read_header() {
   for (const double side :
        read_doubles(file, layout::kScanShape, H5S_MAX_RANK).value_or(std::vector<double>{}))
     header_.scan_shape.push_back(side >= 0 && side < 0x1p53 ? static_cast<std::uint64_t>(side) : 0);
+  header_.columns = layout::read_columns(file);
   shared_factor_ = read_number_attribute(file, layout::kAccumulators, layout::kSharedFactor).value_or(1);
   for (const AxisKind kind : layout::kAxisKinds) {
     Axis axis = read_axis(file, kind);
@@ -229,6 +230,15 @@ void PatternFile::read_errors(std::uint64_t first, std::uint64_t count, std::spa
   if (values.size() != count * bins()) refuse_to_read(path_, "rows do not fit where they shall go");
   if (!header_.has_errors) refuse_to_read(path_, "has no errors", "integrate with `error_model` poisson");
   file_->read_bins(layout::kErrors, layout::extent_of(header_.axes), first, count, values);
+}
+
+void PatternFile::read_column(std::size_t column, std::uint64_t first, std::uint64_t count,
+                              std::span<double> values) const {
+  const Hdf5Session scope;
+  check_range(first, count);
+  if (values.size() != count) refuse_to_read(path_, "values do not fit where they shall go");
+  const std::string path = layout::column_path(header_.columns.at(column).name);
+  file_->read_column(path.c_str(), first, count, H5T_NATIVE_DOUBLE, values.data());
 }
 
 std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uint64_t count) const {

@@ -1,6 +1,7 @@
 // Reading output files back, also while they grow.
 #pragma once
 
+#include <annulus/core/frame.hpp>
 #include <annulus/plan/axis.hpp>
 
 #include <cstddef>
@@ -28,6 +29,7 @@ struct OutputHeader {
   std::vector<Axis> axes;  // as of the plan: one of patterns, two of cakes
   bool has_errors = false;
   std::vector<std::uint64_t> scan_shape;  // the grid of a scan that has one
+  std::vector<ColumnInfo> columns;        // values per frame, by name
 
   const Axis& radial() const { return axes.front(); }
   std::size_t bins() const { return bin_count(axes); }
@@ -82,6 +84,10 @@ class PatternFile {
   void read_intensities(std::uint64_t first, std::uint64_t count, std::span<double> values) const;
   void read_errors(std::uint64_t first, std::uint64_t count, std::span<double> values) const;
   std::vector<FrameRecord> read_records(std::uint64_t first, std::uint64_t count) const;
+
+  // Values of header().columns[column], NaN where missing; `values` holds count.
+  void read_column(std::size_t column, std::uint64_t first, std::uint64_t count,
+                   std::span<double> values) const;
 
   StoredPatterns read(std::uint64_t first, std::uint64_t count) const;
 

@@ -16,11 +16,11 @@ namespace annulus {
 
 struct ReducedFrame {
   FrameId id;
-  std::vector<double> point;  // as in Frame
+  std::vector<double> point;  // values of the run's columns; may be empty for a bad frame
   double normalization = 1;   // divided the pattern: a monitor's count, for example
   std::string fault;          // not empty: a bad frame, recorded as NaN with this reason
-  Sums sums;                  // empty for a bad frame
-  Pattern pattern;            // likewise
+  Sums sums;        // empty for a bad frame, unless only its normalization is at fault, which is NaN
+  Pattern pattern;  // empty for a bad frame
 };
 
 // What a sink writes once, beside the job.
@@ -34,6 +34,10 @@ struct RunDescription {
   std::size_t longest_source_name = 0;      // over all inputs known at the start
   std::uint64_t expected_frames = 0;        // likewise; 0: unknown. Only shapes the file, limits nothing
   std::vector<std::uint64_t> scan_shape;    // points of a scan of several dimensions; empty: a row of frames
+  std::vector<ColumnInfo> columns = {};     // of ReducedFrame::point
+
+  // Not empty: an output. All that is stored once is taken from it, except columns, options and times.
+  std::filesystem::path made_from = {};
 };
 
 enum class Held { kNot, kGood, kBad };

@@ -1,7 +1,7 @@
-#include <annulus/hdf5/open_file.hpp>
-#include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/stored_checksums.hpp>
+#include <annulus/outputs/stored_sums.hpp>
 #include <annulus/outputs/verify_output.hpp>
 #include <annulus/plan/fixed_point.hpp>
 #include <annulus/plan/sums.hpp>
@@ -16,110 +16,6 @@
 
 namespace annulus {
 namespace {
-
-constexpr std::uint64_t kMostFramesAtOnce = 64;
-constexpr std::uint64_t kMostBinsAtOnce = std::uint64_t{1} << 21;
-
-Hdf5Handle open_output(const std::filesystem::path& path) {
-  Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
-  if (!file) throw Error(ErrorKind::kInput, path.string(), "cannot be opened: " + hdf5_reason());
-  return file;
-}
-
-// The stored integers of a file, read by a second handle beside the one that reads patterns.
-class StoredSums {
- public:
-  StoredSums(const std::filesystem::path& path, RowExtent bins)
-      : name_(path.string()), bins_(bins), file_(open_output(path)) {}
-
-  double attribute(const char* name) const {
-    const Hdf5Handle group(H5Gopen2(file_.get(), layout::kAccumulators, H5P_DEFAULT), H5Gclose);
-    const Hdf5Handle attribute(H5Aopen(group.get(), name, H5P_DEFAULT), H5Aclose);
-    double value = 0;
-    if (H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &value) < 0) missing(name);
-    return value;
-  }
-
-  hid_t file() const { return file_.get(); }
-
-  bool has(const std::string& path) const { return has_object(file_.get(), path); }
-
-  // Of the plan: one value a bin.
-  std::vector<std::int64_t> totals(const char* name) const {
-    const std::string path = std::string(layout::kAccumulators) + "/" + name;
-    const bool cake = bins_.lines > 0;
-    return read(path.c_str(), RowExtent{cake ? bins_.width : 0, 0}, 0, cake ? bins_.lines : bins_.width);
-  }
-
-  // Of consecutive frames.
-  std::vector<Sums> frames(const Job& job, std::uint64_t first, std::uint64_t count) const {
-    std::vector<Sums> frames(count);
-    const std::size_t bins = bins_.values();
-    for (const Quantity quantity : job.quantities()) {
-      const std::size_t words = words_of(quantity);
-      for (Sums& frame : frames) frame.make(quantity, bins, words);
-      for (std::size_t word = 0; word < words; ++word) {
-        const auto rows = read(layout::sums_of(quantity, word).c_str(), bins_, first, count);
-        for (std::size_t i = 0; i < count; ++i) {
-          const auto row = std::span(rows).subspan(i * bins, bins);
-          std::ranges::copy(row, frames[i][quantity].begin() + static_cast<std::ptrdiff_t>(word * bins));
-        }
-      }
-    }
-    const auto fraction_bits = read(layout::kFractionBits, {}, first, count);
-    const auto invalid_pixels = read(layout::kInvalidPixels, {}, first, count);
-    for (std::size_t i = 0; i < count; ++i) {
-      frames[i].fraction_bits = static_cast<int>(fraction_bits[i]);
-      frames[i].invalid_pixels = static_cast<std::uint64_t>(invalid_pixels[i]);
-    }
-    return frames;
-  }
-
- private:
-  [[noreturn]] void missing(const std::string& what) const {
-    throw Error(ErrorKind::kInput, name_, fmt::format("is corrupt: {} cannot be read", what));
-  }
-
-  // Words after the last that holds anything, for any frame, are 0 and need not be read.
-  std::size_t words_of(Quantity quantity) const {
-    for (std::size_t word = kMostWords - 1; word > 0; --word) {
-      const std::string path = layout::sums_of(quantity, word);
-      if (!has(path)) continue;
-      const Hdf5Handle dataset(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
-      if (H5Dget_storage_size(dataset.get()) > 0) return word + 1;
-    }
-    return 1;
-  }
-
-  std::vector<std::int64_t> read(const char* path, RowExtent extent, std::uint64_t first,
-                                 std::uint64_t count) const {
-    std::vector<std::int64_t> values(count * extent.values());
-    if (read_rows(file_.get(), path, extent, first, count, H5T_NATIVE_INT64, values.data()) !=
-        ReadRows::kGood) {
-      missing(path);
-    }
-    return values;
-  }
-
-  std::string name_;
-  RowExtent bins_;
-  Hdf5Handle file_;
-};
-
-// As much of a plan as normalising needs.
-std::shared_ptr<const Plan> stored_plan(const StoredSums& sums, const OutputHeader& header) {
-  const auto stored = std::make_shared<Plan>();
-  Plan& plan = *stored;
-  plan.axes = header.axes;
-  plan.weight_bits = static_cast<int>(sums.attribute("weight_bits"));
-  plan.variance_bits = static_cast<int>(sums.attribute("variance_bits"));
-  plan.normalization_bits = static_cast<int>(sums.attribute("normalization_bits"));
-  plan.dark_bits = static_cast<int>(sums.attribute("dark_bits"));
-  plan.totals.count = sums.totals("count");
-  plan.totals.normalization = sums.totals("normalization");
-  if (sums.has(std::string(layout::kAccumulators) + "/dark")) plan.totals.dark = sums.totals("dark");
-  return stored;
-}
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -206,66 +102,6 @@ std::vector<std::string> verify_axes(hid_t file, const Plan& plan) {
   return faults;
 }
 
-std::uint64_t stored_closing(hid_t file) {
-  return read_whole_number(file, layout::kClosingChecksum).value_or(0);
-}
-
-// The checksums of a file. Its writer may be at work: what is written at the end is compared only if it is
-// the same as `closing`, which was read before the frames were counted.
-class StoredChecksums {
- public:
-  StoredChecksums(hid_t file, std::uint64_t closing)
-      : file_(file),
-        rows_(row_datasets(file)),
-        header_(read_whole_number(file, layout::kHeaderChecksum).value_or(0)),
-        closing_(closing) {}
-
-  // One sentence per frame, empty where its checksum is right.
-  std::vector<std::string> check_frames(std::uint64_t first, std::uint64_t count) const {
-    std::vector<std::uint64_t> sums(count), stored(count);
-    for (const std::string& path : rows_) {
-      const auto bytes = read_raw_rows(file_, path, first, count, kMostRowBytes);
-      if (!bytes) throw_hdf5(ErrorKind::kInput, file_, fmt::format("is corrupt: {} cannot be read", path));
-      const std::uint64_t seed = checksum_seed(path);
-      const std::size_t size = bytes->size() / count;
-      for (std::size_t i = 0; i < count; ++i)
-        sums[i] += row_checksum(seed, std::span(*bytes).subspan(i * size, size));
-    }
-    if (read_rows(file_, layout::kFrameChecksums, {}, first, count, H5T_NATIVE_UINT64, stored.data()) !=
-        ReadRows::kGood) {
-      throw_hdf5(ErrorKind::kInput, file_, "is corrupt: the checksums of frames cannot be read");
-    }
-    std::vector<std::string> faults(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (stored[i] != frame_checksum(sums[i], first + i))
-        faults[i] = "its checksum is wrong: something that is stored for it was changed";
-    }
-    return faults;
-  }
-
-  std::string check_header() const {
-    if (header_ == header_checksum(file_)) return {};
-    return "the checksum of what is stored once is wrong: an axis, a total, an attribute, an option or the "
-           "like was "
-           "changed, removed or added";
-  }
-
-  bool is_open() const { return closing_ == open_mark(header_) || closing_ != stored_closing(file_); }
-
-  std::string check_closing(std::uint64_t frames) const {
-    if (is_open() || closing_ == closing_checksum(file_, header_, frames)) return {};
-    return "the checksum of its end is wrong: frames were taken away or added, or the end time was changed";
-  }
-
- private:
-  static constexpr std::size_t kMostRowBytes = std::size_t{1} << 30;
-
-  hid_t file_;
-  std::vector<std::string> rows_;
-  std::uint64_t header_;
-  std::uint64_t closing_;
-};
-
 }  // namespace
 
 OutputCheck verify_output(const std::filesystem::path& path) {
@@ -280,22 +116,20 @@ OutputCheck verify_output(const std::filesystem::path& path) {
         "intensities were changed or are gone");
     return check;
   }
-  const std::uint64_t closing = stored_closing(open_output(path).get());
+  const std::uint64_t closing = stored_closing(path);
   const PatternFile file(path);
-  const StoredSums sums(path, layout::extent_of(file.header().axes));
-  Job job{stored_plan(sums, file.header())};
+  const StoredSums sums(path, file.header());
+  const Job job = sums.job();
   const Plan& plan = *job.plan;
-  const std::size_t bins = file.bins();
-  const std::uint64_t at_once = std::clamp<std::uint64_t>(kMostBinsAtOnce / bins, 1, kMostFramesAtOnce);
-  const bool has_errors = file.header().has_errors && sums.has(layout::sums_of(Quantity::kVariance));
-  if (has_errors) job.recipe.error_model = ErrorModel::kPoisson;
+  const std::uint64_t at_once = sums.frames_at_once();
+  const bool has_errors = job.recipe.has_variance();
   std::optional<StoredChecksums> checksums;
   if (sums.has(layout::kChecksums)) checksums.emplace(sums.file(), closing);
   for (const std::string& fault : verify_axes(sums.file(), plan)) add_fault(fault);
   for (; check.frames < file.frames(); check.frames += std::min(at_once, file.frames() - check.frames)) {
     const std::uint64_t first = check.frames, count = std::min(at_once, file.frames() - first);
     const StoredPatterns patterns = file.read(first, count);
-    const std::vector<Sums> stored = sums.frames(job, first, count);
+    const std::vector<Sums> stored = sums.frames(first, count);
     std::vector<std::string> changed(count);
     if (checksums) changed = checksums->check_frames(first, count);
 

@@ -75,12 +75,19 @@ constexpr std::string_view kSourceId = "source id: ";
 constexpr std::string_view kFrame = "frame: ";
 constexpr std::string_view kPlan = "plan: ";
 constexpr std::string_view kBadFrame = "bad frame: ";
+constexpr std::string_view kColumn = "column ";
 
-// What the comments at the head of a file say of its frame, which has to be of this plan.
-void add_frame_of(const fs::path& path, const std::string& plan_hash, StoredFrames& frames) {
+// What the comments at the head of a file say of its frame, which has to be of this plan and these columns.
+void add_frame_of(const fs::path& path, const std::string& plan_hash, const std::vector<ColumnInfo>& columns,
+                  StoredFrames& frames) {
   std::ifstream file(path, std::ios::binary);
   std::string source, place, plan, fault;
+  std::set<std::string> stored;
   for (std::string line; std::getline(file, line) && line.starts_with("# ");) {
+    if (std::string_view(line).substr(2).starts_with(kColumn)) {
+      const std::size_t begin = 2 + kColumn.size();
+      stored.insert(line.substr(begin, line.find(": ", begin) - begin));
+    }
     const auto take = [&](std::string_view name, std::string& value) {
       if (line.compare(2, name.size(), name) == 0) value = line.substr(2 + name.size());
     };
@@ -93,6 +100,15 @@ void add_frame_of(const fs::path& path, const std::string& plan_hash, StoredFram
     refuse_text(path,
                 "was made with another plan: another geometry, mask, pixel type, or option that shapes it",
                 "repeat with the same options, or choose another `output`");
+  }
+  std::set<std::string> wanted;
+  for (const ColumnInfo& column : columns) wanted.insert(column.name);
+  if (stored != wanted) {
+    refuse_text(path,
+                fmt::format("has the columns {}, this run has {}",
+                            stored.empty() ? "none" : fmt::format("{}", fmt::join(stored, ", ")),
+                            wanted.empty() ? "none" : fmt::format("{}", fmt::join(wanted, ", "))),
+                "repeat with the same columns, or choose another `output`");
   }
   const auto number = [](std::string_view digits, int base) {
     std::uint64_t value = 0;
@@ -203,9 +219,11 @@ class XySink : public Sink {
   XySink(fs::path path, Job job, const RunDescription& run, IfExists if_exists, bool single_frame)
       : path_(std::move(path)),
         job_(std::move(job)),
+        columns_(run.columns),
         if_exists_(if_exists),
         single_frame_(single_frame && !fs::is_directory(path_)),
         stored_frames_(run.working_directory) {
+    check_columns(path_, columns_);
     describe_run(run);
     if (single_frame_) {
       check_file();
@@ -282,7 +300,7 @@ class XySink : public Sink {
     for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
       if (entry.path().extension() != kExtension) continue;
       if (if_exists_ == IfExists::kAppend) {
-        if (is_ours(entry.path())) add_frame_of(entry.path(), job_.plan->hash, stored_frames_);
+        if (is_ours(entry.path())) add_frame_of(entry.path(), job_.plan->hash, columns_, stored_frames_);
       } else {
         refuse_text(path_, fmt::format("holds patterns already ({})", entry.path().filename().string()),
                     "use `overwrite` or `append`, or another `output`");
@@ -291,7 +309,7 @@ class XySink : public Sink {
   }
 
   UnnamedFile write_beside(const ReducedFrame& frame) {
-    check_frame(job_, frame);
+    check_frame(job_, frame, columns_.size());
     if (single_frame_ && written_ > 0) {
       refuse_text(path_, "holds one frame, and there are more",
                   "name a folder or a NeXus file with `output`");
@@ -344,6 +362,13 @@ class XySink : public Sink {
     const SourceId id = stored_frames_.source_id(frame.id);
     comment(out, kSourceId, fmt::format("{:016x}{:016x}", id[0], id[1]));
     comment(out, kFrame, std::to_string(frame.id.in_source));
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const double value = frame.point.empty() ? kNothing : frame.point[i];
+      const std::string& unit = columns_[i].unit;
+      comment(out, fmt::format("{}{}: ", kColumn, columns_[i].name),
+              fmt::format("{}{}{}", std::isnan(value) ? "nan" : fmt::to_string(value),
+                          unit.empty() ? "" : " ", unit));
+    }
     if (frame.normalization != 1) comment(out, "normalization factor: ", fmt::to_string(frame.normalization));
     const bool bad = !frame.fault.empty();
     if (bad) comment(out, kBadFrame, frame.fault);
@@ -366,6 +391,7 @@ class XySink : public Sink {
 
   fs::path path_;
   Job job_;
+  std::vector<ColumnInfo> columns_;
   IfExists if_exists_;
   bool single_frame_;
   std::string header_;

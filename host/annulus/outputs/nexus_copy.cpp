@@ -1,0 +1,164 @@
+// The structure of a new output from that of another.
+
+#include <annulus/outputs/nexus_create.hpp>
+#include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/stored_sums.hpp>
+
+#include <fmt/core.h>
+
+#include <array>
+#include <map>
+#include <vector>
+
+namespace annulus {
+namespace {
+
+constexpr int kDeepestGroup = 32;
+constexpr int kMostSides = 8;
+constexpr std::size_t kLargestAttribute = std::size_t{1} << 20;
+
+std::vector<std::string> in_order(hid_t group, bool by_creation) {
+  std::vector<std::string> names;
+  const auto collect = [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
+    static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+    return 0;
+  };
+  H5Literate(group, by_creation ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names);
+  return names;
+}
+
+class StructureCopy {
+ public:
+  StructureCopy(hid_t from, hid_t to, std::map<std::string, std::string> texts)
+      : from_(from), to_(to), texts_(std::move(texts)) {}
+
+  // What is in the new file already stays as it is.
+  void copy_group(const std::string& path, int depth = 0) const {
+    const Hdf5Handle group(H5Gopen2(from_, path.c_str(), H5P_DEFAULT), H5Gclose);
+    const Hdf5Handle creation(H5Gget_create_plist(group.get()), H5Pclose);
+    unsigned order = 0;
+    H5Pget_link_creation_order(creation.get(), &order);
+    if (path != "/" && !has_object(to_, path)) {
+      const Hdf5Handle list(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+      H5Pset_link_creation_order(list.get(), order);
+      const Hdf5Handle made(H5Gcreate2(to_, path.c_str(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Gclose);
+      if (!made) fail(path);
+    }
+    copy_attributes(path);
+    const bool by_creation = (order & H5P_CRT_ORDER_INDEXED) != 0;
+    for (const std::string& name : in_order(group.get(), by_creation))
+      copy_object((path == "/" ? path : path + "/") + name, depth + 1);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& path) const {
+    throw_hdf5(ErrorKind::kOutput, to_, fmt::format("{} cannot be copied", path));
+  }
+
+  void copy_object(const std::string& path, int depth) const {
+    if (path == layout::kChecksums || path == layout::kColumns) return;  // made anew
+    H5L_info_t link{};
+    const bool hard = H5Lget_info(from_, path.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
+    if (!hard || depth > kDeepestGroup) return;  // nothing of ours
+    const Hdf5Handle object(H5Oopen(from_, path.c_str(), H5P_DEFAULT), H5Oclose);
+    const H5I_type_t kind = H5Iget_type(object.get());
+    if (kind == H5I_GROUP) return copy_group(path, depth);
+    if (kind != H5I_DATASET || has_object(to_, path)) return;
+    if (const auto text = texts_.find(path); text != texts_.end()) {
+      write_text(to_, path, text->second);
+    } else if (!create_empty_rows(object.get(), path) &&
+               H5Ocopy(from_, path.c_str(), to_, path.c_str(), H5P_DEFAULT, H5P_DEFAULT) < 0) {
+      fail(path);
+    }
+  }
+
+  // False if it is not a dataset with a row per frame.
+  bool create_empty_rows(hid_t dataset, const std::string& path) const {
+    const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
+    const int rank = H5Sget_simple_extent_ndims(space.get());
+    if (rank < 1 || rank > kMostSides) return false;
+    std::array<hsize_t, kMostSides> size{}, most{};
+    H5Sget_simple_extent_dims(space.get(), size.data(), most.data());
+    if (most[0] != H5S_UNLIMITED) return false;
+    size[0] = 0;
+    const Hdf5Handle empty(H5Screate_simple(rank, size.data(), most.data()), H5Sclose);
+    const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
+    const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+    const Hdf5Handle made(
+        H5Dcreate2(to_, path.c_str(), type.get(), empty.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+        H5Dclose);
+    if (!made) fail(path);
+    copy_attributes(path);
+    return true;
+  }
+
+  void copy_attributes(const std::string& path) const {
+    std::vector<std::string> names;
+    const auto collect = [](hid_t, const char* name, const H5A_info_t*, void* data) -> herr_t {
+      static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+      return 0;
+    };
+    const Hdf5Handle source(H5Oopen(from_, path.c_str(), H5P_DEFAULT), H5Oclose);
+    const Hdf5Handle target(H5Oopen(to_, path.c_str(), H5P_DEFAULT), H5Oclose);
+    H5Aiterate2(source.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names);
+    for (const std::string& name : names) {
+      if (H5Aexists(target.get(), name.c_str()) <= 0 && !copy_attribute(source.get(), target.get(), name))
+        fail(path + "@" + name);
+    }
+  }
+
+  static bool copy_attribute(hid_t from, hid_t to, const std::string& name) {
+    const Hdf5Handle read(H5Aopen(from, name.c_str(), H5P_DEFAULT), H5Aclose);
+    const Hdf5Handle type(H5Aget_type(read.get()), H5Tclose);
+    const Hdf5Handle space(H5Aget_space(read.get()), H5Sclose);
+    const auto values = H5Sget_simple_extent_npoints(space.get());
+    const std::size_t size = H5Tget_size(type.get());
+    if (values < 0 || size == 0 || static_cast<std::size_t>(values) > kLargestAttribute / size) return false;
+    std::vector<std::byte> buffer(static_cast<std::size_t>(values) * size);
+    if (H5Aread(read.get(), type.get(), buffer.data()) < 0) return false;
+    const Hdf5Handle made(H5Acreate2(to, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                          H5Aclose);
+    const bool good = made && H5Awrite(made.get(), type.get(), buffer.data()) >= 0;
+    H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, buffer.data());
+    return good;
+  }
+
+  hid_t from_;
+  hid_t to_;
+  std::map<std::string, std::string> texts_;  // in place of what the other output has at these paths
+};
+
+// As field_name() of nexus_create.cpp makes them, where the other file has such an option.
+std::string option_path(hid_t from, const std::string& name) {
+  const std::string path = std::string(layout::kInput) + "/" + name;
+  const std::string renamed = path + "_option";
+  return has_object(from, renamed) ? renamed : path;
+}
+
+}  // namespace
+
+void copy_structure(hid_t file, const std::string& name, const RunDescription& run) {
+  const Hdf5Handle from = open_output(run.made_from);
+  const std::string now = iso_time();
+  const std::string entry = layout::kEntry, reduction = layout::kReduction, input = layout::kInput;
+  std::map<std::string, std::string> texts{{entry + "/start_time", now},
+                                           {reduction + "/date", now},
+                                           {reduction + "/version", run.program_version},
+                                           {input + "/configuration", run.config_json}};
+  for (const auto& [option, text] : run.options) texts[option_path(from.get(), option)] = text;
+  write_root(file, name, run, now);
+  const Hdf5Handle made = create_group(file, "entry", "NXentry");
+  write_end_time(file, now);
+  write_flag(made.get(), "monitor_applied", false);  // until a frame says otherwise
+  StructureCopy(from.get(), file, std::move(texts)).copy_group("/");
+  // Options that the program did not have when the other output was made.
+  const Hdf5Handle options(H5Gopen2(file, layout::kInput, H5P_DEFAULT), H5Gclose);
+  for (const auto& [option, text] : run.options) {
+    if (!has_object(options.get(), option) && !has_object(options.get(), option + "_option"))
+      write_text(options.get(), option, text);
+  }
+  create_columns(file, run.columns, run.expected_frames);
+  write_checksums(file, made.get(), run.expected_frames);
+}
+
+}  // namespace annulus
