@@ -104,6 +104,11 @@ Option& Option::exactly(int values) {
   return *this;
 }
 
+Option& Option::one_at_a_time() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
 Option Command::add(const std::string& key, Field field, const std::string& help, char letter) {
   const std::string names = names_of(key, letter);
   return Option(std::visit([&](auto* place) { return add_field(*parser_, names, place, help); }, field));

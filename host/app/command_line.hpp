@@ -45,6 +45,7 @@ class Option {
   Option& excludes(const Option& other);
   Option& check(Check fault_of);
   Option& exactly(int values);  // of a list: not as many as there are arguments
+  Option& one_at_a_time();      // of a list: given once more for the next
 
  private:
   CLI::Option* option_;

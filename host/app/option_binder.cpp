@@ -57,6 +57,7 @@ void bind(Command& command, const OptionInfo& info, T& field) {
     option.group(info.group);
     if constexpr (std::is_same_v<T, std::string>) option.check(fault_of_empty);
     if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) option.exactly(2);
+    if constexpr (std::is_same_v<T, std::vector<std::string>>) option.one_at_a_time().check(fault_of_empty);
   }
 }
 

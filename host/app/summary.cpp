@@ -58,6 +58,16 @@ std::string integrated(const RunReport& report) {
   return text + fmt::format(", {} of {} pixels\n", pixels_in_use(plan), plan.pixels());
 }
 
+std::string columns_line(const RunReport& report) {
+  std::string text;
+  for (const ColumnInfo& column : report.columns) {
+    text += fmt::format("{}{}", text.empty() ? "columns: " : ", ", column.name);
+    if (!column.unit.empty()) text += fmt::format(" ({})", column.unit);
+  }
+  if (!report.monitor.empty()) text += fmt::format("; normalised by {}", report.monitor);
+  return on_one_line(text) + "\n";
+}
+
 }  // namespace
 
 std::string to_text(const RunReport& report) {
@@ -82,6 +92,7 @@ std::string to_text(const RunReport& report) {
   text += fmt::format("plan: {} bins, {} bits, backend {}, hash {:.12}, {}\n", bins_in_words(*report.plan),
                       report.plan->weight_bits, report.backend, report.plan->hash, origin_of_plan(report));
   text += fmt::format("frames from {}\n", on_one_line(report.frames_from));
+  if (!report.columns.empty()) text += columns_line(report);
   for (const auto& [what, said] : report.from_file)
     text += fmt::format("{} from {}\n", what, on_one_line(said));
   if (!report.profile.empty()) text += profile_table(report);
@@ -126,6 +137,9 @@ nlohmann::ordered_json to_json(const RunReport& report) {
   }
   json["frames_from"] = report.frames_from;
   for (const auto& [what, said] : report.from_file) json["from_file"][what] = said;
+  for (const ColumnInfo& column : report.columns)
+    json["columns"][column.name] = {{"unit", column.unit}, {"origin", column.origin}};
+  if (!report.monitor.empty()) json["monitor"] = report.monitor;
   json["backend"] = report.backend;
   if (!report.profile.empty()) {
     auto& stages = json["profile"] = nlohmann::ordered_json::array();

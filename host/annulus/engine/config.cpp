@@ -1,4 +1,5 @@
 #include <annulus/core/error.hpp>
+#include <annulus/engine/columns.hpp>
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/enum_names.hpp>
 
@@ -227,6 +228,7 @@ void check(const IntegrateConfig& config) {
     throw Error(ErrorKind::kPlan, "`normalization_factor`",
                 fmt::format("{} cannot divide", config.normalization_factor), "give a positive number");
   }
+  parse_columns(config.columns, config.monitor);
   const bool text = output_format(config) == OutputFormat::kXy;
   if (text && extension_of(config.output) == ".xye" && !config.recipe.has_variance()) {
     throw Error(ErrorKind::kUsage, "`output`", ".xye holds errors, and this run makes none",

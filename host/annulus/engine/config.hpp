@@ -26,6 +26,8 @@ struct IntegrateConfig {
   IntegrationOptions integration;
   Recipe recipe;
   double normalization_factor = 1;
+  std::vector<std::string> columns;  // NAME=SOURCE each
+  std::string monitor;
   bool no_solid_angle = false;  // decides about integration.solid_angle
   std::string mask;
   std::string dark;
@@ -106,8 +108,14 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"polarization", "Corrections", "Polarization factor, -1 to 1"}, integration.polarization);
   visit(OptionInfo{"no_solid_angle", "Corrections", "Do not correct for the solid angle"},
         config.no_solid_angle);
-  visit(OptionInfo{"normalization_factor", "Corrections", "Divides the result (monitor)"},
+  visit(OptionInfo{"normalization_factor", "Corrections", "Divides the result, beside `monitor`"},
         config.normalization_factor);
+  visit(OptionInfo{"column", "Columns",
+                   "A value per frame, as NAME=FILE.csv#COLUMN, NAME=FILE.h5::/PATH or NAME=header:KEY"},
+        config.columns);
+  visit(OptionInfo{"monitor", "Columns",
+                   "What divides each frame: the name of a `column`, or its source, with or without NAME="},
+        config.monitor);
   visit(OptionInfo{"dummy", "Corrections", "Value of invalid pixels (default: the detector's habit)"},
         integration.dummy);
   visit(OptionInfo{"delta_dummy", "Corrections", "Pixels this close to the dummy are invalid too"},

@@ -2,12 +2,14 @@
 #include <annulus/hdf5/probe.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/sources/formats.hpp>
+#include <annulus/sources/table_column.hpp>
 
 namespace annulus {
 
 int serve_hdf5_probes() {
   return serve_probes([](const ProbeRequest& request) {
     if (request.at(0) == kProbeFrames) touch_hdf5(request);
+    if (request.at(0) == kProbeColumn) touch_column(request);
     if (request.at(0) == kProbeOutput) touch_output(request.at(1));
   });
 }

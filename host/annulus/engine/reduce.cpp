@@ -1,5 +1,6 @@
 #include <annulus/core/buffer_pool.hpp>
 #include <annulus/core/clock.hpp>
+#include <annulus/engine/columns.hpp>
 #include <annulus/engine/reduce.hpp>
 #include <annulus/plan/sums.hpp>
 
@@ -182,10 +183,11 @@ class Storage {
 // Takes the backend's results in order, makes patterns of them and gathers these for the sink.
 class Collector {
  public:
-  Collector(const Plan& plan, const ReductionSettings& settings, Backend& backend, TicketQueue& tickets,
-            Storage& storage, const std::stop_source& ending)
+  Collector(const Plan& plan, const ReductionSettings& settings, std::optional<std::size_t> monitor,
+            Backend& backend, TicketQueue& tickets, Storage& storage, const std::stop_source& ending)
       : plan_(plan),
         settings_(settings),
+        monitor_(monitor),
         backend_(backend),
         tickets_(tickets),
         storage_(storage),
@@ -241,6 +243,9 @@ class Collector {
     reduced.point = std::move(ticket.point);
     reduced.normalization = settings_.normalization_factor;
     if (result && !result->good()) ticket.fault = result->error();
+    const bool has_sums = !ticket.fault;
+    if (monitor_ && *monitor_ < reduced.point.size()) apply_monitor(ticket, reduced);
+    if (has_sums && ticket.fault) reduced.sums = std::move(result->sums());
     if (ticket.fault) {
       if (!summary_.first_fault) summary_.first_fault = ticket.fault;
       if (!settings_.keep_going) return end();
@@ -252,6 +257,17 @@ class Collector {
     }
     summary_.payload_bytes += ticket.payload_bytes;
     waiting_.push_back(std::move(reduced));
+  }
+
+  // A frame that is good but for its monitor keeps its sums, so that another monitor may divide them later.
+  void apply_monitor(Ticket& ticket, ReducedFrame& reduced) const {
+    const FrameFactor factor =
+        frame_factor(settings_.normalization_factor, *settings_.monitor, reduced.point[*monitor_]);
+    if (factor.fault.empty()) reduced.normalization = factor.value;
+    if (factor.fault.empty() || ticket.fault) return;
+    reduced.normalization = factor.value;
+    ticket.fault.emplace(ErrorKind::kInput, describe(reduced.id), factor.fault,
+                         "`keep_going` records such frames as bad and keeps their sums");
   }
 
   void hand_on() {
@@ -266,6 +282,7 @@ class Collector {
 
   const Plan& plan_;
   const ReductionSettings& settings_;
+  const std::optional<std::size_t> monitor_;  // its place in the points of frames
   Backend& backend_;
   TicketQueue& tickets_;
   Storage& storage_;
@@ -307,7 +324,7 @@ class Batcher {
     if (std::holds_alternative<Pause>(item)) return submit();
     ++taken_;
     if (BadFrame* const bad = std::get_if<BadFrame>(&item))
-      return push({std::move(bad->id), {}, 0, std::move(bad->error)});
+      return push({std::move(bad->id), std::move(bad->point), 0, std::move(bad->error)});
     Frame& frame = std::get<Frame>(item);
     const std::size_t full = choose_batch(load_, frame_bytes(frame), memory_);
     Ticket ticket{frame.id, frame.point, frame.payload.size()};
@@ -355,13 +372,15 @@ ReductionSummary reduce(FrameStream& stream, const Job& job, Backend& backend, S
   std::stop_source ending;
   const std::stop_callback also_end(stop, [&] { ending.request_stop(); });
   TicketQueue tickets;
+  std::optional<std::size_t> monitor;
+  if (settings.monitor) monitor = find_monitor(*settings.monitor, stream.info(stop).columns);
   Storage storage(
       sink, [&] { ending.request_stop(); },
       [&](ReductionProgress so_far) {
         so_far.expected = stream.expected();
         if (on_progress) on_progress(so_far);
       });
-  Collector collector(*job.plan, settings, backend, tickets, storage, ending);
+  Collector collector(*job.plan, settings, monitor, backend, tickets, storage, ending);
   std::jthread collecting([&] { collector.run(); });
 
   Batcher batcher(load, settings.memory_for_frames, backend, tickets);

@@ -19,6 +19,7 @@ struct ReductionSettings {
   bool keep_going = false;                                     // a bad frame is recorded and the scan goes on
   std::uint64_t memory_for_frames = std::uint64_t{512} << 20;  // bytes that the stream has for frames
   double normalization_factor = 1;                             // divides every pattern
+  std::optional<std::string> monitor = {};                     // a column of the scan that divides, too
 };
 
 struct ReductionProgress {

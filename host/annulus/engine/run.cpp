@@ -1,6 +1,7 @@
 #include <annulus/backends/registry.hpp>
 #include <annulus/core/clock.hpp>
 #include <annulus/core/url.hpp>
+#include <annulus/engine/columns.hpp>
 #include <annulus/engine/run.hpp>
 #include <annulus/engine/scan_plan.hpp>
 #include <annulus/outputs/matrix_file.hpp>
@@ -38,6 +39,8 @@ void protect_inputs(const IntegrateConfig& config, const std::vector<std::string
   std::vector<std::string> sources = urls;
   for (const std::string& source : {config.poni, config.mask, config.dark, config.flat})
     sources.push_back(source);
+  for (const ColumnSpec& column : parse_columns(config.columns, config.monitor).columns)
+    sources.push_back(column.file);
   for (const std::string& source : sources) {
     if (!fs::equivalent(split_url(source).file, result, ignored)) continue;
     throw Error(ErrorKind::kOutput, result.string(), fmt::format("{} names an input of this run", option),
@@ -93,6 +96,7 @@ RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan,
   run.config_json = to_json(config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   run.expected_frames = expected_frames;
   run.scan_shape = first.grid;
+  run.columns = first.columns;
   run.longest_source_name = name.size();
   for (const std::string& url : scan.urls)
     run.longest_source_name = std::max(run.longest_source_name, url.size());
@@ -126,6 +130,7 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
   const std::uint64_t expected_frames = stream.expected();
   const ScanInfo& first = stream.info(stop);
   report.frames_from = describe_frames(first);
+  report.columns = first.columns;
   const std::string name = scan.urls.empty() ? first.name : scan.urls.front();
   report.output =
       config.output.empty() ? default_output(config, name, expected_frames) : fs::path(config.output);
@@ -159,7 +164,13 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
   settings.keep_going = config.keep_going;
   settings.memory_for_frames = config.memory << 20;
   settings.normalization_factor = config.normalization_factor;
+  const std::string monitor = parse_columns(config.columns, config.monitor).monitor;
+  if (!monitor.empty()) settings.monitor = report.monitor = monitor;
   report.summary = reduce(stream, job, *backend, *sink, settings, stop, hooks.progress);
+  for (std::string& remark : stream.take_remarks()) {
+    if (hooks.warning) hooks.warning(remark);
+    report.warnings.push_back(std::move(remark));
+  }
   report.already_stored = stream.left_out();
   report.already_bad = *already_bad;
   report.profile = backend->profile();
@@ -186,8 +197,15 @@ RunReport run(const IntegrateConfig& config, const RunHooks& hooks, std::stop_to
 RunReport run(const IntegrateConfig& config, FrameStream& stream, const RunHooks& hooks,
               std::stop_token stop) {
   const auto start = Clock::now();
-  const ScanPlan scan = plan_unless_interrupted(stop, [&] { return make_scan_plan(config, stream, stop); });
-  return run_planned(config, scan, stream, hooks, stop, start);
+  const WantedColumns wanted = parse_columns(config.columns, config.monitor);
+  if (!header_columns(wanted).empty()) {
+    throw Error(ErrorKind::kUsage, "`column`", "frames of this stream have no headers",
+                "let the stream give the values with its frames");
+  }
+  ColumnStream with_columns(stream, table_columns(wanted, config));
+  FrameStream& frames = wanted.columns.empty() ? stream : with_columns;
+  const ScanPlan scan = plan_unless_interrupted(stop, [&] { return make_scan_plan(config, frames, stop); });
+  return run_planned(config, scan, frames, hooks, stop, start);
 }
 
 }  // namespace annulus

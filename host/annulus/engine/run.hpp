@@ -32,7 +32,9 @@ struct RunReport {
   std::string frames_from;                                     // the first file, with its dataset and shape
   std::vector<std::pair<std::string, std::string>> from_file;  // as in ScanPlan
   std::vector<std::string> masks;                              // likewise
-  std::vector<std::string> warnings;                           // likewise
+  std::vector<std::string> warnings;                           // likewise, and what was noticed at the end
+  std::vector<ColumnInfo> columns;                             // values per frame
+  std::string monitor;                                         // the one of them that divides; empty: none
   std::filesystem::path output;
   std::uint64_t already_stored = 0;  // frames that `append` found in the output, and left out
   std::uint64_t already_bad = 0;     // of these, recorded as bad

@@ -1,4 +1,5 @@
 #include <annulus/core/read_file.hpp>
+#include <annulus/engine/columns.hpp>
 #include <annulus/engine/file_defaults.hpp>
 #include <annulus/engine/file_geometry.hpp>
 #include <annulus/engine/inputs.hpp>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -119,9 +121,10 @@ std::string note_of_missing(const ScanInfo& first, const IntegrateConfig& config
                      *info.promised);
 }
 
-void add_plan(const IntegrateConfig& config, Given given, FrameStream& stream, const std::stop_token& stop,
-              ScanPlan& scan, FileDefaults& defaults) {
+void add_plan(const IntegrateConfig& config, const WantedColumns& wanted, Given given, FrameStream& stream,
+              const std::stop_token& stop, ScanPlan& scan, FileDefaults& defaults) {
   const ScanInfo& first = stream.info(stop);
+  if (!wanted.monitor.empty()) find_monitor(wanted.monitor, first.columns);
   defaults.url = first.name;
   if (std::string note = note_of_missing(first, config); !note.empty()) scan.notes.push_back(std::move(note));
   IntegrationOptions options = config.integration;
@@ -132,6 +135,7 @@ void add_plan(const IntegrateConfig& config, Given given, FrameStream& stream, c
   if (detector.grid.module.size() > 0 || detector.round) scan.masks.push_back("gaps of " + detector.name);
   if (given.maps.mask) scan.masks.push_back(given.maps.mask_name);
   scan.warnings = implausible(geometry, first.frames, options, given.maps);
+  std::ranges::move(stream.take_remarks(), std::back_inserter(scan.warnings));
   if (!config.no_file_mask) add_file_mask(stream, first, given.maps, scan, defaults);
   const FrameProperties frames = properties_of(first);
   if (config.plan_cache.empty()) {
@@ -147,13 +151,14 @@ void add_plan(const IntegrateConfig& config, Given given, FrameStream& stream, c
 }
 
 // `defaults` are filled when the plan is made, before the first file is checked.
-void open_inputs(const IntegrateConfig& config, const std::shared_ptr<const FileDefaults>& defaults,
-                 ScanPlan& scan) {
+void open_inputs(const IntegrateConfig& config, const WantedColumns& wanted,
+                 const std::shared_ptr<const FileDefaults>& defaults, ScanPlan& scan) {
   FileStreamSettings settings;
   settings.open = open_options(config);
   settings.open.map_payloads = true;  // backends look whether payloads are intact
   settings.threads = config.readers;
   settings.memory = config.memory << 20;
+  settings.columns = header_columns(wanted);
   settings.check_file = [defaults](const FrameSource& source, const std::string& url) {
     check_agreement(*defaults, source, url);
   };
@@ -177,8 +182,12 @@ ScanPlan make_scan_plan(const IntegrateConfig& config, std::stop_token stop) {
   check(config);
   ScanPlan scan;
   const auto defaults = std::make_shared<FileDefaults>();
-  open_inputs(config, defaults, scan);
-  add_plan(config, read_given(config), *scan.stream, stop, scan, *defaults);
+  const WantedColumns wanted = parse_columns(config.columns, config.monitor);
+  open_inputs(config, wanted, defaults, scan);
+  if (!wanted.columns.empty()) {
+    scan.stream = std::make_unique<ColumnStream>(std::move(scan.stream), table_columns(wanted, config));
+  }
+  add_plan(config, wanted, read_given(config), *scan.stream, stop, scan, *defaults);
   return scan;
 }
 
@@ -188,7 +197,8 @@ ScanPlan make_scan_plan(const IntegrateConfig& config, FrameStream& stream, std:
   check(named);
   ScanPlan scan;
   FileDefaults defaults;
-  add_plan(config, read_given(config), stream, stop, scan, defaults);
+  add_plan(config, parse_columns(config.columns, config.monitor), read_given(config), stream, stop, scan,
+           defaults);
   return scan;
 }
 

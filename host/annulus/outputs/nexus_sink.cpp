@@ -297,8 +297,9 @@ void NexusSink::write_sparse(Batch& batch) {
 void NexusSink::write_frames(Batch& batch) {
   write_column<std::uint64_t>(rows_->index, batch,
                               [&](const ReducedFrame& f) { return f.id.index + index_offset_; });
-  write_column<SourceId>(rows_->source_id, batch,
-                         [this](const ReducedFrame& f) { return stored_frames_.source_id(f.id); });
+  write_column<SourceId>(rows_->source_id, batch, [this](const ReducedFrame& f) {
+    return f.source_id ? *f.source_id : stored_frames_.source_id(f.id);
+  });
   write_column<std::uint64_t>(rows_->frame_in_source, batch,
                               [](const ReducedFrame& f) { return f.id.in_source; });
   write_column<std::uint64_t>(rows_->invalid_pixels, batch,

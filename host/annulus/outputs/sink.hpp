@@ -5,9 +5,11 @@
 #include <annulus/plan/recipe.hpp>
 #include <annulus/plan/sums.hpp>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +21,11 @@ struct ReducedFrame {
   std::vector<double> point;  // values of the run's columns; may be empty for a bad frame
   double normalization = 1;   // divided the pattern: a monitor's count, for example
   std::string fault;          // not empty: a bad frame, recorded as NaN with this reason
-  Sums sums;        // empty for a bad frame, unless only its normalization is at fault, which is NaN
-  Pattern pattern;  // empty for a bad frame
+  Sums sums;                  // empty for a bad frame, unless its normalization is NaN: its only fault
+  Pattern pattern;            // empty for a bad frame
+
+  // What another output knows its source by (stored_frames.hpp). None: it follows from the id.
+  std::optional<std::array<std::uint64_t, 2>> source_id = std::nullopt;
 };
 
 // What a sink writes once, beside the job.

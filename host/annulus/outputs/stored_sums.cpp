@@ -82,6 +82,16 @@ std::vector<Sums> StoredSums::frames(std::uint64_t first, std::uint64_t count) c
   return frames;
 }
 
+std::vector<std::array<std::uint64_t, 2>> StoredSums::source_ids(std::uint64_t first,
+                                                                 std::uint64_t count) const {
+  std::vector<std::array<std::uint64_t, 2>> ids(count);
+  if (read_rows(file_.get(), layout::kSourceId, layout::kSourceIdRow, first, count, H5T_NATIVE_UINT64,
+                ids.data()) != ReadRows::kGood) {
+    missing(layout::kSourceId);
+  }
+  return ids;
+}
+
 void StoredSums::missing(const std::string& what) const {
   throw Error(ErrorKind::kInput, name_, fmt::format("is corrupt: {} cannot be read", what));
 }

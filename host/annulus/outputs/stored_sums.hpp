@@ -7,6 +7,7 @@
 #include <annulus/plan/recipe.hpp>
 #include <annulus/plan/sums.hpp>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -27,6 +28,9 @@ class StoredSums {
 
   // Of consecutive frames.
   std::vector<Sums> frames(std::uint64_t first, std::uint64_t count) const;
+
+  // What their sources are known by (stored_frames.hpp).
+  std::vector<std::array<std::uint64_t, 2>> source_ids(std::uint64_t first, std::uint64_t count) const;
 
   // How many frames may be read at once without taking much memory.
   std::uint64_t frames_at_once() const;

@@ -1,0 +1,259 @@
+#include <annulus/core/error.hpp>
+#include <annulus/engine/columns.hpp>
+#include <annulus/engine/config.hpp>
+#include <annulus/engine/renormalise.hpp>
+#include <annulus/hdf5/handle.hpp>
+#include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/sink.hpp>
+#include <annulus/outputs/stored_checksums.hpp>
+#include <annulus/outputs/stored_sums.hpp>
+#include <annulus/sources/table_column.hpp>
+#include <annulus/version.hpp>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+namespace annulus {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse_input(const fs::path& input, const std::string& what, const std::string& cure) {
+  throw Error(ErrorKind::kInput, input.string(), what, cure);
+}
+
+// The input, and where the values of each column of the output come from.
+class OldOutput {
+ public:
+  explicit OldOutput(const RenormaliseOptions& options)
+      : closing_(closing_of(options.input)), file_(options.input), columns_(file_.header().columns) {
+    const Hdf5Session session;
+    sums_.emplace(options.input, file_.header());
+    for (const char* part : {layout::kChecksums, layout::kNormalizationFactor, layout::kSourceId}) {
+      if (!sums_->has(part)) {
+        refuse_input(options.input, fmt::format("was written by an earlier annulus, without {}", part),
+                     "reduce its frames again");
+      }
+    }
+    checksums_.emplace(sums_->file(), closing_);
+    const std::string fault = checksums_->check_header();
+    if (!fault.empty()) refuse_damaged(fault);
+  }
+  ~OldOutput() {
+    const Hdf5Session session;
+    checksums_.reset();
+    sums_.reset();
+  }
+
+  const PatternFile& file() const { return file_; }
+  const Job& job() const { return sums_->job(); }
+  std::uint64_t frames_at_once() const { return sums_->frames_at_once(); }
+  const std::vector<ColumnInfo>& columns() const { return columns_; }
+
+  // A column from a table takes the place of one of the same name.
+  void set_column(const ColumnSpec& spec, const std::string& allow_links) {
+    if (spec.place == ColumnPlace::kHeader) {
+      throw Error(ErrorKind::kUsage, "`monitor`", "headers of frames are not read again",
+                  "reduce the frames again, or name a column of the input");
+    }
+    table_ = open_column(spec, false, allow_links);
+    if (table_->rows() != file_.frames()) {
+      refuse_input(spec.column.origin,
+                   fmt::format("column {}: it has {} rows, {} has {}", spec.column.name, table_->rows(),
+                               file_.path().string(), frame_count(file_.frames())),
+                   "a table has one row per frame of the input");
+    }
+    const auto found = std::ranges::find(columns_, spec.column.name, &ColumnInfo::name);
+    place_of_table_ = static_cast<std::size_t>(found - columns_.begin());
+    if (found == columns_.end()) {
+      columns_.push_back(table_->info());
+    } else {
+      *found = table_->info();
+    }
+  }
+
+  // Frames without their patterns; sums only where there are any. Throws kInput for damaged ones.
+  std::vector<ReducedFrame> read(std::uint64_t first, std::uint64_t count) const {
+    const Hdf5Session session;
+    const std::vector<std::string> damage = checksums_->check_frames(first, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!damage[i].empty()) refuse_damaged(fmt::format("frame {}: {}", first + i, damage[i]));
+    }
+    const std::vector<FrameRecord> records = file_.read_records(first, count);
+    std::vector<Sums> sums = sums_->frames(first, count);
+    const auto source_ids = sums_->source_ids(first, count);
+    std::vector<ReducedFrame> frames(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const FrameRecord& record = records[i];
+      frames[i].id = {record.index, record.source, record.frame_in_source};
+      frames[i].source_id = source_ids[i];
+      const bool only_its_monitor = record.bad && std::isnan(record.normalization);
+      if (record.bad && !only_its_monitor) frames[i].fault = record.fault;
+      if (frames[i].fault.empty()) frames[i].sums = std::move(sums[i]);
+    }
+    add_points(first, frames);
+    return frames;
+  }
+
+ private:
+  static std::uint64_t closing_of(const fs::path& input) {
+    if (!is_annulus_output(input))
+      refuse_input(input, "is not an output of annulus", "name a NeXus file that Annulus wrote");
+    const Hdf5Session session;
+    return stored_closing(input);
+  }
+
+  [[noreturn]] void refuse_damaged(const std::string& fault) const {
+    refuse_input(file_.path(), "is damaged: " + fault, "reduce its frames again");
+  }
+
+  void add_points(std::uint64_t first, std::vector<ReducedFrame>& frames) const {
+    std::vector<double> values(frames.size());
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+      if (table_ && column == place_of_table_) {
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = table_->at(first + i);
+      } else {
+        file_.read_column(column, first, values.size(), values);
+      }
+      for (std::size_t i = 0; i < values.size(); ++i) frames[i].point.push_back(values[i]);
+    }
+  }
+
+  std::uint64_t closing_;
+  PatternFile file_;
+  std::vector<ColumnInfo> columns_;
+  std::optional<StoredSums> sums_;
+  std::optional<StoredChecksums> checksums_;
+  std::unique_ptr<TableColumn> table_;
+  std::size_t place_of_table_ = 0;
+};
+
+// The input's configuration as it would have to be to give the output.
+IntegrateConfig new_configuration(const OldOutput& old, const RenormaliseOptions& options) {
+  IntegrateConfig config;
+  try {
+    apply_json(old.file().header().config_json, old.file().path().string(), config);
+  } catch (const Error&) {
+    // Of a later version, or of another program: what is changed here is known.
+  }
+  // A monitor that had a source of its own stays a column.
+  if (!config.monitor.empty() && names_a_source(config.monitor)) {
+    for (const ColumnSpec& spec : parse_columns({}, config.monitor).columns)
+      config.columns.push_back(spec.column.name + "=" + spec.column.origin);
+  }
+  const auto is_replaced = [&](const std::string& column) {
+    const std::string name = column.substr(0, column.find('='));
+    const auto wanted = parse_columns({}, options.monitor).columns;
+    return !wanted.empty() && wanted.front().column.name == name;
+  };
+  if (!options.monitor.empty()) std::erase_if(config.columns, is_replaced);
+  config.monitor = options.monitor;
+  config.normalization_factor = options.normalization_factor;
+  return config;
+}
+
+RunDescription describe_output_of(const OldOutput& old, const RenormaliseOptions& options) {
+  const IntegrateConfig config = new_configuration(old, options);
+  RunDescription run;
+  run.program_version = kVersion;
+  for (auto& [key, text] : as_text(config)) {
+    if (key == "column" || key == "monitor" || key == "normalization_factor")
+      run.options.emplace_back(key, text);
+  }
+  run.config_json = to_json(config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  run.expected_frames = old.file().frames();
+  run.columns = old.columns();
+  run.made_from = old.file().path();
+  return run;
+}
+
+void check_options(const RenormaliseOptions& options) {
+  if (!std::isnormal(options.normalization_factor) || options.normalization_factor < 0) {
+    throw Error(ErrorKind::kPlan, "`normalization_factor`",
+                fmt::format("{} cannot divide", options.normalization_factor), "give a positive number");
+  }
+  std::error_code ignored;
+  if (fs::equivalent(options.input, options.output, ignored)) {
+    throw Error(ErrorKind::kOutput, options.output.string(), "is the input", "choose another `output`");
+  }
+}
+
+class Renormaliser {
+ public:
+  Renormaliser(const RenormaliseOptions& options, const WantedColumns& wanted,
+               const std::vector<ColumnInfo>& columns, const Job& job)
+      : options_(options), wanted_(wanted), job_(job) {
+    if (!wanted_.monitor.empty()) monitor_ = find_monitor(wanted_.monitor, columns);
+  }
+
+  // As a reduction does it (reduce.cpp).
+  void normalise_frame(ReducedFrame& frame, RenormaliseReport& report) const {
+    frame.normalization = options_.normalization_factor;
+    if (monitor_) {
+      const FrameFactor factor =
+          frame_factor(options_.normalization_factor, wanted_.monitor, frame.point[*monitor_]);
+      if (factor.fault.empty()) frame.normalization = factor.value;
+      if (!factor.fault.empty() && frame.fault.empty()) {
+        frame.normalization = factor.value;
+        frame.fault = factor.fault;
+        const Error fault(ErrorKind::kInput, describe(frame.id), factor.fault,
+                          "`keep_going` records such frames as bad and keeps their sums");
+        if (!options_.keep_going) throw fault;
+        if (!report.first_fault) report.first_fault = fault;
+      }
+    }
+    if (frame.fault.empty()) frame.pattern = normalise(*job_.plan, frame.sums, frame.normalization);
+    if (!frame.fault.empty()) ++report.bad;
+  }
+
+ private:
+  const RenormaliseOptions& options_;
+  const WantedColumns& wanted_;
+  const Job& job_;
+  std::optional<std::size_t> monitor_;
+};
+
+}  // namespace
+
+RenormaliseReport renormalise(const RenormaliseOptions& options, std::stop_token stop,
+                              const std::function<void(const ReductionProgress&)>& on_progress) {
+  check_options(options);
+  const WantedColumns wanted = parse_columns({}, options.monitor);
+  OldOutput old(options);
+  for (const ColumnSpec& spec : wanted.columns) old.set_column(spec, options.allow_links);
+  const Renormaliser renormaliser(options, wanted, old.columns(), old.job());
+  RenormaliseReport report;
+  report.columns = old.columns();
+  report.monitor = wanted.monitor;
+  const std::unique_ptr<Sink> sink = open_nexus(options.output, old.job(), describe_output_of(old, options),
+                                                options.overwrite ? IfExists::kOverwrite : IfExists::kRefuse);
+  try {
+    const std::uint64_t frames = old.file().frames();
+    while (report.frames < frames) {
+      if (stop.stop_requested()) {
+        throw Error(ErrorKind::kInterrupted, "renormalise",
+                    fmt::format("interrupted; {} is removed", options.output.string()));
+      }
+      const std::uint64_t count = std::min(old.frames_at_once(), frames - report.frames);
+      std::vector<ReducedFrame> block = old.read(report.frames, count);
+      for (ReducedFrame& frame : block) renormaliser.normalise_frame(frame, report);
+      sink->append(block);
+      sink->flush();
+      report.frames += count;
+      if (on_progress) on_progress({report.frames, report.bad, frames});
+    }
+    sink->close();
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(options.output, ignored);
+    throw;
+  }
+  return report;
+}
+
+}  // namespace annulus
