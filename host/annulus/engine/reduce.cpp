@@ -263,9 +263,9 @@ class Collector {
   void apply_monitor(Ticket& ticket, ReducedFrame& reduced) const {
     const FrameFactor factor =
         frame_factor(settings_.normalization_factor, *settings_.monitor, reduced.point[*monitor_]);
-    if (factor.fault.empty()) reduced.normalization = factor.value;
-    if (factor.fault.empty() || ticket.fault) return;
+    if (ticket.fault && !factor.fault.empty()) return;  // one fault is enough
     reduced.normalization = factor.value;
+    if (factor.fault.empty()) return;
     ticket.fault.emplace(ErrorKind::kInput, describe(reduced.id), factor.fault,
                          "`keep_going` records such frames as bad and keeps their sums");
   }

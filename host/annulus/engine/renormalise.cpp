@@ -194,24 +194,28 @@ class Renormaliser {
   // As a reduction does it (reduce.cpp).
   void normalise_frame(ReducedFrame& frame, RenormaliseReport& report) const {
     frame.normalization = options_.normalization_factor;
-    if (monitor_) {
-      const FrameFactor factor =
-          frame_factor(options_.normalization_factor, wanted_.monitor, frame.point[*monitor_]);
-      if (factor.fault.empty()) frame.normalization = factor.value;
-      if (!factor.fault.empty() && frame.fault.empty()) {
-        frame.normalization = factor.value;
-        frame.fault = factor.fault;
-        const Error fault(ErrorKind::kInput, describe(frame.id), factor.fault,
-                          "`keep_going` records such frames as bad and keeps their sums");
-        if (!options_.keep_going) throw fault;
-        if (!report.first_fault) report.first_fault = fault;
-      }
+    if (monitor_) apply_monitor(frame, report);
+    if (frame.fault.empty()) {
+      frame.pattern = normalise(*job_.plan, frame.sums, frame.normalization);
+    } else {
+      ++report.bad;
     }
-    if (frame.fault.empty()) frame.pattern = normalise(*job_.plan, frame.sums, frame.normalization);
-    if (!frame.fault.empty()) ++report.bad;
   }
 
  private:
+  void apply_monitor(ReducedFrame& frame, RenormaliseReport& report) const {
+    const FrameFactor factor =
+        frame_factor(options_.normalization_factor, wanted_.monitor, frame.point[*monitor_]);
+    if (!frame.fault.empty() && !factor.fault.empty()) return;
+    frame.normalization = factor.value;
+    if (factor.fault.empty()) return;
+    frame.fault = factor.fault;
+    const Error fault(ErrorKind::kInput, describe(frame.id), factor.fault,
+                      "`keep_going` records such frames as bad and keeps their sums");
+    if (!options_.keep_going) throw fault;
+    if (!report.first_fault) report.first_fault = fault;
+  }
+
   const RenormaliseOptions& options_;
   const WantedColumns& wanted_;
   const Job& job_;
