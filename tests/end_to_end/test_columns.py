@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import time
 
@@ -473,6 +474,32 @@ def test_what_cannot_be_renormalised_is_refused(annulus, integrate, renormalise,
         file["/entry/reduction/accumulators/signal"][5, 100] += 1
     done = renormalise(good, tmp_path / "out.nxs", code=INPUT)
     assert "is damaged: frame 5" in done.stderr and not (tmp_path / "out.nxs").exists()
+
+
+MEASURE = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def test_renormalising_takes_the_same_memory_for_long_scans(annulus, scan, tmp_path):
+    taken = {}
+    for frames in (96, 960):  # of 96 kB: 9 and 92 MB
+        folder = tmp_path / f"of_{frames}"
+        folder.mkdir()
+        for i in range(frames):
+            (folder / f"f_{i:04d}.cbf").symlink_to(scan.files[i % FRAMES])
+        out = tmp_path / f"{frames}.nxs"
+        assert annulus("integrate", "-p", scan.poni, "-n", 3000, "--error-model", "poisson", "-o", out, folder).returncode == 0
+        table = write_csv(tmp_path / f"{frames}.csv", {"I0": numpy.arange(1.0, frames + 1)})
+        done = subprocess.run([sys.executable, "-c", MEASURE, os.environ["ANNULUS"], "renormalise", str(out), "-o",
+                               str(tmp_path / "new.nxs"), "--overwrite", "--monitor", f"{table}#I0"],
+                              capture_output=True, text=True, check=True)
+        code, kilobytes = map(int, done.stdout.split())
+        assert code == 0, done.stderr
+        taken[frames] = kilobytes / 1024
+    assert taken[960] < taken[96] + 16, taken
 
 
 # -- append and resume ----------------------------------------------------------------------------------------------

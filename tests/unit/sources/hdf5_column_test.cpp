@@ -33,6 +33,24 @@ class Hdf5ColumnTest : public Hdf5Test {
   void doubles(const std::string& path, const std::vector<double>& values, const Sides& chunk = {}) {
     dataset(path, {values.size()}, values, H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, chunk);
   }
+  void empty(const std::string& path) {
+    const hsize_t none = 0, unlimited = H5S_UNLIMITED, chunk = 2;
+    const hid_t space = H5Screate_simple(1, &none, &unlimited), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(list, 1, &chunk);
+    H5Dclose(H5Dcreate2(file_, path.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, list, H5P_DEFAULT));
+    H5Pclose(list);
+    H5Sclose(space);
+  }
+  // Writes to /x of a file that is closed.
+  void extend(const std::string& name, const std::vector<double>& values) const {
+    const hid_t file = H5Fopen(path(name).c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    const hid_t id = H5Dopen2(file, "/x", H5P_DEFAULT);
+    const hsize_t size = values.size();
+    H5Dset_extent(id, &size);
+    H5Dwrite(id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    H5Dclose(id);
+    H5Fclose(file);
+  }
 };
 
 TEST_F(Hdf5ColumnTest, ReadsIntegersAndFloatsWithTheirUnit) {
@@ -115,33 +133,33 @@ TEST_F(Hdf5ColumnTest, LinksDoNotLeaveTheFolderOfTheFile) {
 }
 
 TEST_F(Hdf5ColumnTest, AGrowingOneHasWhatIsThereAndThenMore) {
-  const hsize_t none = 0, unlimited = H5S_UNLIMITED, chunk = 2;
-  const hid_t space = H5Screate_simple(1, &none, &unlimited), list = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_chunk(list, 1, &chunk);
-  H5Dclose(H5Dcreate2(file_, "/x", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, list, H5P_DEFAULT));
-  H5Pclose(list);
-  H5Sclose(space);
+  empty("/x");
   const auto growing = column("/x", true);
   EXPECT_EQ(growing->rows(), 0u);
-  const auto extend = [this](const std::vector<double>& values) {
-    const hid_t file = H5Fopen(path("a.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
-    const hid_t id = H5Dopen2(file, "/x", H5P_DEFAULT);
-    const hsize_t size = values.size();
-    H5Dset_extent(id, &size);
-    H5Dwrite(id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
-    H5Dclose(id);
-    H5Fclose(file);
-  };
-  extend({1, 2, 3});
+  extend("a.h5", {1, 2, 3});
   EXPECT_TRUE(growing->grow());
   EXPECT_EQ(growing->rows(), 3u);
   EXPECT_EQ(growing->at(2), 3);
-  extend({1, 2, 3, NAN, 5, NAN, NAN});  // laid out in advance
+  extend("a.h5", {1, 2, 3, NAN, 5, NAN, NAN});  // laid out in advance
   EXPECT_TRUE(growing->grow());
   EXPECT_EQ(growing->rows(), 5u);
   EXPECT_FALSE(growing->grow());
   growing->finish();
   EXPECT_EQ(growing->rows(), 7u);
+}
+
+// The library shares what is open, and who has it open sees it as it was then.
+TEST_F(Hdf5ColumnTest, AGrowingOneSeesTheFileAsItIsWhoeverElseHasItOpen) {
+  ints("/images", {1, 2, 2}, {1, 2, 2});
+  empty("/x");
+  const auto growing = column("/x", true);
+  const auto frames = open_source(path("a.h5") + "::/images");
+  frames->read(0);
+  std::filesystem::copy_file(path("a.h5"), path("b.h5"));
+  extend("b.h5", {1, 2});
+  write("a.h5", slurp(path("b.h5")));  // the same file, with other bytes
+  EXPECT_TRUE(growing->grow());
+  EXPECT_EQ(growing->rows(), 2u);
 }
 
 }  // namespace
