@@ -449,6 +449,18 @@ def test_renormalising_floats_and_bad_frames(annulus, integrate, renormalise, sc
     verify(annulus, tmp_path / "out.nxs")
 
 
+def test_a_renormalised_output_can_be_continued(annulus, integrate, renormalise, scan, motors, tmp_path):
+    table = write_csv(tmp_path / "m.csv", motors)
+    part = write_csv(tmp_path / "part.csv", {name: values[:10] for name, values in motors.items()})
+    integrate(tmp_path / "part.nxs", inputs=scan.files[:10])
+    renormalise(tmp_path / "part.nxs", tmp_path / "out.nxs", "--monitor", f"I0={part}#I0")
+    done = integrate(tmp_path / "out.nxs", "--append", "--monitor", f"I0={table}#I0")
+    assert "10 frames were in the output already" in done.stdout
+    with h5py.File(tmp_path / "out.nxs") as file:
+        assert numpy.array_equal(file["/entry/frames/normalization_factor"][()], motors["I0"])
+    verify(annulus, tmp_path / "out.nxs")
+
+
 def test_what_cannot_be_renormalised_is_refused(annulus, integrate, renormalise, motors, tmp_path):
     table = write_csv(tmp_path / "m.csv", motors)
     short = write_csv(tmp_path / "short.csv", {"I0": numpy.ones(20)})
