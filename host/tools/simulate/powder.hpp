@@ -6,9 +6,10 @@
 #include <annulus/geometry/geometry.hpp>
 
 #include <tools/simulate/calibrant.hpp>
-#include <tools/simulate/powder_pattern.hpp>
+#include <tools/simulate/frame_patterns.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,7 +76,7 @@ class PowderScan {
 
   SimulationOptions options_;
   Geometry geometry_;
-  PowderPattern pattern_;
+  std::shared_ptr<const FramePatterns> patterns_;  // never changes: copies of a scan share it
   // Place in the pattern's table, in units of 2^-kPositionBits nodes, and what the pixel sees of it: solid
   // angle times polarisation, or kGap or kDefect.
   static constexpr int kPositionBits = 12;
