@@ -62,19 +62,6 @@ double sine_of_theta(const Projection::Point& point) {
   return std::sqrt(difference / (2 * length));
 }
 
-std::shared_ptr<const FramePatterns> patterns_of(const SimulationOptions& options,
-                                                 const PatternSettings& pattern) {
-  PowderPattern::Settings settings;
-  settings.pattern = pattern;
-  settings.calibrant = options.calibrant;
-  settings.product = options.product;
-  settings.expansion = options.expansion;
-  settings.beam_variation = options.beam_variation;
-  settings.frames = options.frames;
-  settings.seed = options.seed;
-  return std::make_shared<PowderPattern>(settings);
-}
-
 }  // namespace
 
 Geometry simulated_geometry(const SimulationOptions& options) {
@@ -144,7 +131,7 @@ void PowderScan::locate_pixels() {
   pattern.ring_width = std::min(width, 0.35);
   pattern.background = options_.background;
   pattern.ring_counts = options_.ring_counts;
-  patterns_ = patterns_of(options_, pattern);
+  set_patterns(pattern);
 
   position_.resize(shape.size());
   const double scale = (1 << kPositionBits) / node_grid(pattern).distance;
@@ -153,6 +140,30 @@ void PowderScan::locate_pixels() {
       position_[i] = static_cast<std::uint32_t>((sines[i] - pattern.x_low) * scale);
     }
   });
+}
+
+void PowderScan::set_patterns(const PatternSettings& pattern) {
+  if (options_.phantom) {
+    PhantomPattern::Settings settings;
+    settings.pattern = pattern;
+    settings.phantom = *options_.phantom;
+    settings.energy_kev = kHcKevAngstrom / pattern.wavelength;
+    settings.beam_variation = options_.beam_variation;
+    settings.seed = options_.seed;
+    phantom_ = std::make_shared<PhantomPattern>(settings);
+    patterns_ = phantom_;
+    options_.frames = phantom_->points().size();
+    return;
+  }
+  PowderPattern::Settings settings;
+  settings.pattern = pattern;
+  settings.calibrant = options_.calibrant;
+  settings.product = options_.product;
+  settings.expansion = options_.expansion;
+  settings.beam_variation = options_.beam_variation;
+  settings.frames = options_.frames;
+  settings.seed = options_.seed;
+  patterns_ = std::make_shared<PowderPattern>(settings);
 }
 
 void PowderScan::mark_defects() {
