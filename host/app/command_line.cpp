@@ -94,6 +94,11 @@ Option& Option::excludes(const Option& other) {
   return *this;
 }
 
+Option& Option::needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
 Option& Option::check(Check fault_of) {
   option_->check(std::move(fault_of));
   return *this;

@@ -43,6 +43,7 @@ class Option {
   Option& group(const std::string& heading);
   Option& required();
   Option& excludes(const Option& other);
+  Option& needs(const Option& other);
   Option& check(Check fault_of);
   Option& exactly(int values);  // of a list: not as many as there are arguments
   Option& one_at_a_time();      // of a list: given once more for the next

@@ -87,6 +87,9 @@ std::string cif_header(const std::filesystem::path& path, const CbfMetadata& met
     lines += fmt::format("# Beam_xy ({:.3f}, {:.3f}) pixels\r\n", metadata.beam_xy->first,
                          metadata.beam_xy->second);
   }
+  for (const auto& [key, value] : metadata.extra) {
+    lines += fmt::format("# {} {}\r\n", one_line(key, " :="), one_line(value));
+  }
   // FabIO fails on a header of this convention without lines.
   if (lines.empty()) return text;
   text += "_array_data.header_convention \"PILATUS_1.2\"\r\n_array_data.header_contents\r\n;\r\n";

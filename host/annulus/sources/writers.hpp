@@ -20,9 +20,10 @@ struct CbfMetadata {
   std::optional<double> pixel_size_y;   // metre, along a column
   std::optional<double> exposure_time;  // second
   std::optional<std::int64_t> count_cutoff;
-  std::optional<double> wavelength;                  // metre
-  std::optional<double> distance;                    // metre
-  std::optional<std::pair<double, double>> beam_xy;  // pixels
+  std::optional<double> wavelength;                        // metre
+  std::optional<double> distance;                          // metre
+  std::optional<std::pair<double, double>> beam_xy;        // pixels
+  std::vector<std::pair<std::string, std::string>> extra;  // more lines, key and value, after the others
 };
 
 // DECTRIS mini-CBF with MD5 and padding as a Pilatus writes it. Throws kOutput.

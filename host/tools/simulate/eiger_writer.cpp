@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <tools/simulate/eiger_writer.hpp>
 #include <tools/simulate/hdf5_output.hpp>
+#include <tools/simulate/scan_columns.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDataPath = "/entry/data/data";
 constexpr double kElectronvoltMetre = 1.239841984e-6;  // photon energy times wavelength
-constexpr double kFrameSeconds = 0.01;
 
 // Marks at the top of the type: -1, -2 and -3 of signed files.
 constexpr std::int64_t kMarks = 3;
@@ -176,6 +176,7 @@ void EigerWriter::write_master() const {
     describe.number(specific.get(), "photon_energy", kElectronvoltMetre / *geometry.wavelength, "eV");
     describe.number(specific.get(), "countrate_correction_count_cutoff", cutoff);
     write_pixel_mask(specific.get(), scan_, file.path());
+    if (scan_.phantom() != nullptr) describe_columns(entry.get(), detector.get(), *scan_.phantom(), describe);
   }
   file.close();
 }

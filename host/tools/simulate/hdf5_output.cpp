@@ -8,8 +8,21 @@
 #include <system_error>
 
 namespace annulus {
+namespace {
 
 namespace fs = std::filesystem;
+
+// Texts of one length, one after the other.
+struct Padded {
+  explicit Padded(const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) width = std::max(width, text.size());
+    for (const std::string& text : texts) bytes += text + std::string(width - text.size(), '\0');
+  }
+  std::size_t width = 1;
+  std::string bytes;
+};
+
+}  // namespace
 
 void fail_writing(const fs::path& path) {
   throw Error(ErrorKind::kOutput, path.string(), "cannot be written: " + hdf5_reason(),
@@ -35,50 +48,77 @@ Hdf5Handle Describer::group(hid_t parent, const char* name, const char* nexus_cl
 }
 
 void Describer::attribute(hid_t object, const char* name, const std::string& text) const {
-  const Hdf5Handle type = text_type(text);
-  const Hdf5Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose, path_);
+  const Hdf5Handle type = text_type(text.size());
+  const Hdf5Handle space = scalar();
   const Hdf5Handle attribute =
       checked(H5Acreate2(object, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, path_);
   if (H5Awrite(attribute.get(), type.get(), text.data()) < 0) fail_writing(path_);
 }
 
 void Describer::attribute(hid_t object, const char* name, std::int64_t value) const {
-  const Hdf5Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose, path_);
+  const Hdf5Handle space = scalar();
   const Hdf5Handle attribute = checked(
       H5Acreate2(object, name, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, path_);
   if (H5Awrite(attribute.get(), H5T_NATIVE_INT64, &value) < 0) fail_writing(path_);
 }
 
+void Describer::attribute(hid_t object, const char* name, const std::vector<std::string>& texts) const {
+  const Padded padded(texts);
+  const Hdf5Handle type = text_type(padded.width);
+  const hsize_t count = texts.size();
+  const Hdf5Handle space = checked(H5Screate_simple(1, &count, nullptr), H5Sclose, path_);
+  const Hdf5Handle attribute =
+      checked(H5Acreate2(object, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, path_);
+  if (H5Awrite(attribute.get(), type.get(), padded.bytes.data()) < 0) fail_writing(path_);
+}
+
 void Describer::text(hid_t parent, const char* name, const std::string& text) const {
-  const Hdf5Handle type = text_type(text);
-  scalar(parent, name, type.get(), text.data(), nullptr);
+  const Hdf5Handle type = text_type(text.size());
+  dataset(parent, name, type.get(), scalar(), text.data(), nullptr);
 }
 
 void Describer::number(hid_t parent, const char* name, double value, const char* units) const {
-  scalar(parent, name, H5T_NATIVE_DOUBLE, &value, units);
+  dataset(parent, name, H5T_NATIVE_DOUBLE, scalar(), &value, units);
 }
 
 void Describer::number(hid_t parent, const char* name, std::int64_t value) const {
-  scalar(parent, name, H5T_NATIVE_INT64, &value, nullptr);
+  dataset(parent, name, H5T_NATIVE_INT64, scalar(), &value, nullptr);
 }
 
-Hdf5Handle Describer::text_type(const std::string& text) const {
+void Describer::texts(hid_t parent, const char* name, const std::vector<std::string>& texts) const {
+  const Padded padded(texts);
+  const Hdf5Handle type = text_type(padded.width);
+  const hsize_t count = texts.size();
+  const Hdf5Handle space = checked(H5Screate_simple(1, &count, nullptr), H5Sclose, path_);
+  dataset(parent, name, type.get(), space, padded.bytes.data(), nullptr);
+}
+
+void Describer::numbers(hid_t parent, const char* name, const std::vector<double>& values, const char* units,
+                        const std::vector<hsize_t>& extent) const {
+  const std::vector<hsize_t> shape = extent.empty() ? std::vector<hsize_t>{values.size()} : extent;
+  const Hdf5Handle space =
+      checked(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose, path_);
+  dataset(parent, name, H5T_NATIVE_DOUBLE, space, values.data(), units);
+}
+
+Hdf5Handle Describer::text_type(std::size_t size) const {
   Hdf5Handle type = checked(H5Tcopy(H5T_C_S1), H5Tclose, path_);
-  if (H5Tset_size(type.get(), std::max<std::size_t>(text.size(), 1)) < 0 ||
+  if (H5Tset_size(type.get(), std::max<std::size_t>(size, 1)) < 0 ||
       H5Tset_strpad(type.get(), H5T_STR_NULLPAD) < 0 || H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0) {
     fail_writing(path_);
   }
   return type;
 }
 
-void Describer::scalar(hid_t parent, const char* name, hid_t type, const void* value,
-                       const char* units) const {
-  const Hdf5Handle space = checked(H5Screate(H5S_SCALAR), H5Sclose, path_);
+Hdf5Handle Describer::scalar() const { return checked(H5Screate(H5S_SCALAR), H5Sclose, path_); }
+
+void Describer::dataset(hid_t parent, const char* name, hid_t type, const Hdf5Handle& space,
+                        const void* values, const char* units) const {
   const Hdf5Handle properties = timeless(path_);
   const Hdf5Handle set =
       checked(H5Dcreate2(parent, name, type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
               H5Dclose, path_);
-  if (H5Dwrite(set.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) < 0) fail_writing(path_);
+  if (H5Dwrite(set.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) fail_writing(path_);
   if (units != nullptr) attribute(set.get(), "units", units);
 }
 

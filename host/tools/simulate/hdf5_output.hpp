@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace annulus {
 
@@ -28,13 +29,20 @@ class Describer {
   Hdf5Handle group(hid_t parent, const char* name, const char* nexus_class) const;
   void attribute(hid_t object, const char* name, const std::string& text) const;
   void attribute(hid_t object, const char* name, std::int64_t value) const;
+  void attribute(hid_t object, const char* name, const std::vector<std::string>& texts) const;
   void text(hid_t parent, const char* name, const std::string& text) const;
   void number(hid_t parent, const char* name, double value, const char* units) const;
   void number(hid_t parent, const char* name, std::int64_t value) const;
+  void texts(hid_t parent, const char* name, const std::vector<std::string>& texts) const;
+  // extent: as many as there are values; empty: one dimension. units: nullptr if they have none.
+  void numbers(hid_t parent, const char* name, const std::vector<double>& values, const char* units,
+               const std::vector<hsize_t>& extent = {}) const;
 
  private:
-  Hdf5Handle text_type(const std::string& text) const;
-  void scalar(hid_t parent, const char* name, hid_t type, const void* value, const char* units) const;
+  Hdf5Handle text_type(std::size_t size) const;
+  void dataset(hid_t parent, const char* name, hid_t type, const Hdf5Handle& space, const void* values,
+               const char* units) const;
+  Hdf5Handle scalar() const;
 
   const std::filesystem::path& path_;
 };

@@ -6,6 +6,7 @@
 #include <tools/simulate/poisson.hpp>
 #include <tools/simulate/portable_math.hpp>
 #include <tools/simulate/powder.hpp>
+#include <tools/simulate/powder_pattern.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -120,31 +121,49 @@ void PowderScan::locate_pixels() {
   });
 
   const auto [lowest, highest] = std::minmax_element(sines.begin(), sines.end());
-  PowderPattern::Settings settings;
-  settings.calibrant = options_.calibrant;
-  settings.product = options_.product;
-  settings.wavelength = *geometry_.wavelength * 1e10;
-  settings.x_low = *lowest;
-  settings.x_high = *highest;
+  PatternSettings pattern;
+  pattern.wavelength = *geometry_.wavelength * 1e10;
+  pattern.x_low = *lowest;
+  pattern.x_high = *highest;
   const double pixel = std::max(geometry_.detector.pixel1, geometry_.detector.pixel2);
   const double width =
       options_.ring_width ? *options_.ring_width * portable::kPi / 180 : 3 * pixel / geometry_.distance;
-  settings.ring_width = std::min(width, 0.35);
-  settings.background = options_.background;
-  settings.ring_counts = options_.ring_counts;
+  pattern.ring_width = std::min(width, 0.35);
+  pattern.background = options_.background;
+  pattern.ring_counts = options_.ring_counts;
+  set_patterns(pattern);
+
+  position_.resize(shape.size());
+  const double scale = (1 << kPositionBits) / node_grid(pattern).distance;
+  parallel_ranges(shape.size(), options_.threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      position_[i] = static_cast<std::uint32_t>((sines[i] - pattern.x_low) * scale);
+    }
+  });
+}
+
+void PowderScan::set_patterns(const PatternSettings& pattern) {
+  if (options_.phantom) {
+    PhantomPattern::Settings settings;
+    settings.pattern = pattern;
+    settings.phantom = *options_.phantom;
+    settings.energy_kev = kHcKevAngstrom / pattern.wavelength;
+    settings.beam_variation = options_.beam_variation;
+    settings.seed = options_.seed;
+    phantom_ = std::make_shared<PhantomPattern>(settings);
+    patterns_ = phantom_;
+    options_.frames = phantom_->points().size();
+    return;
+  }
+  PowderPattern::Settings settings;
+  settings.pattern = pattern;
+  settings.calibrant = options_.calibrant;
+  settings.product = options_.product;
   settings.expansion = options_.expansion;
   settings.beam_variation = options_.beam_variation;
   settings.frames = options_.frames;
   settings.seed = options_.seed;
-  pattern_ = PowderPattern(settings);
-
-  position_.resize(shape.size());
-  const double scale = (1 << kPositionBits) / pattern_.node_distance();
-  parallel_ranges(shape.size(), options_.threads, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      position_[i] = static_cast<std::uint32_t>((sines[i] - settings.x_low) * scale);
-    }
-  });
+  patterns_ = std::make_shared<PowderPattern>(settings);
 }
 
 void PowderScan::mark_defects() {
@@ -166,7 +185,7 @@ Image<std::int32_t> PowderScan::frame(std::uint64_t i) const {
     throw Error(ErrorKind::kUsage, fmt::format("simulated frame {}", i),
                 fmt::format("the scan has {} frames", options_.frames), "ask for more frames");
   }
-  const std::vector<float> table = pattern_.table(i);
+  const std::vector<float> table = patterns_->table(i);
   const PoissonSampler& sampler = PoissonSampler::instance();
   const std::uint64_t key = CounterRandom::key(options_.seed, i);
   constexpr std::uint32_t kFraction = (1u << kPositionBits) - 1;
@@ -190,7 +209,7 @@ Image<std::int32_t> PowderScan::frame(std::uint64_t i) const {
 }
 
 double PowderScan::expected_pattern(double two_theta, std::uint64_t frame) const {
-  return pattern_.expected(std::sin(two_theta / 2), frame);
+  return patterns_->expected(std::sin(two_theta / 2), frame);
 }
 
 }  // namespace annulus

@@ -1,14 +1,16 @@
 // A powder experiment that never took place: detector frames with rings, background, counting noise, gaps and
-// dead pixels, of a sample that expands and turns into another phase while the scan goes on.
+// dead pixels. The sample expands and turns into another phase while the scan goes on, or it is a phantom of
+// discs that is scanned by a pencil beam and turned.
 #pragma once
 
 #include <annulus/core/image.hpp>
 #include <annulus/geometry/geometry.hpp>
 
 #include <tools/simulate/calibrant.hpp>
-#include <tools/simulate/powder_pattern.hpp>
+#include <tools/simulate/phantom_pattern.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +19,7 @@ namespace annulus {
 
 struct SimulationOptions {
   std::string detector = "Pilatus2M";  // any of the catalogue with a shape
-  std::uint64_t frames = 100;
+  std::uint64_t frames = 100;          // a phantom has as many as points were measured
   std::uint64_t seed = 1;
 
   std::optional<double> distance;  // metre; none: the farthest corner is seen under 44 degrees
@@ -31,6 +33,8 @@ struct SimulationOptions {
 
   Calibrant calibrant = Calibrant::kGold;               // the sample at the start
   std::optional<Calibrant> product = Calibrant::kCeO2;  // what it has become at the end; none: nothing grows
+  std::optional<PhantomOptions> phantom;                // instead of calibrant, product and expansion
+
   double expansion = 0.015;          // relative growth of the lattices, linear from first to last frame
   double beam_variation = 0.03;      // relative loss of intensity between two top-ups of the source
   double background = 30;            // counts a pixel at its highest
@@ -63,6 +67,9 @@ class PowderScan {
   Shape shape() const { return geometry_.detector.shape; }
   std::uint64_t frames() const { return options_.frames; }
 
+  // The sample and how it was scanned, if it is a phantom; otherwise nullptr.
+  const PhantomPattern* phantom() const { return phantom_.get(); }
+
   // i < frames(). May be called from several threads at once.
   Image<std::int32_t> frame(std::uint64_t i) const;
 
@@ -71,11 +78,13 @@ class PowderScan {
 
  private:
   void locate_pixels();
+  void set_patterns(const PatternSettings& pattern);
   void mark_defects();
 
   SimulationOptions options_;
   Geometry geometry_;
-  PowderPattern pattern_;
+  std::shared_ptr<const FramePatterns> patterns_;  // never changes: copies of a scan share it
+  std::shared_ptr<const PhantomPattern> phantom_;  // the same, if it is one
   // Place in the pattern's table, in units of 2^-kPositionBits nodes, and what the pixel sees of it: solid
   // angle times polarisation, or kGap or kDefect.
   static constexpr int kPositionBits = 12;

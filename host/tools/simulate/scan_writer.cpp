@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 #include <tools/simulate/eiger_writer.hpp>
+#include <tools/simulate/phantom_file.hpp>
+#include <tools/simulate/scan_columns.hpp>
 #include <tools/simulate/scan_writer.hpp>
 #include <tools/simulate/stack_writer.hpp>
 
@@ -102,8 +104,10 @@ CbfMetadata metadata_of(const PowderScan& scan) {
 void write_cbf_files(const PowderScan& scan, const ScanOutput& output, const ScanFiles& files) {
   const CbfMetadata metadata = metadata_of(scan);
   FrameRunner(scan.frames(), output).run(false, [&](std::uint64_t i) {
-    return [&files, &metadata, i, image = scan.frame(i)] {
-      write_cbf(files.frames[i], image.shape, image.pixels, metadata);
+    return [&files, &metadata, &scan, i, image = scan.frame(i)] {
+      CbfMetadata of_frame = metadata;
+      if (scan.phantom() != nullptr) of_frame.extra = header_lines(*scan.phantom(), i);
+      write_cbf(files.frames[i], image.shape, image.pixels, of_frame);
     };
   });
 }
@@ -164,6 +168,11 @@ ScanFiles scan_files(const PowderScan& scan, const ScanOutput& output) {
   }
   ScanFiles files;
   files.poni = output.folder / (output.prefix + ".poni");
+  if (scan.phantom() != nullptr) {
+    files.columns = output.folder / (output.prefix + ".csv");
+    // Not .h5, which would make it a frame of its folder.
+    files.truth = output.folder / (output.prefix + "_phantom.nxs");
+  }
   if (output.format == ScanFormat::kHdf5) {
     files.frames.push_back(output.folder / (output.prefix + ".h5"));
     return files;
@@ -195,8 +204,13 @@ ScanFiles write_scan(const PowderScan& scan, const ScanOutput& output) {
     refuse_existing(files.poni);
     for (const fs::path& path : files.frames) refuse_existing(path);
     for (const fs::path& path : files.data) refuse_existing(path);
+    for (const auto& path : {files.columns, files.truth}) {
+      if (path) refuse_existing(*path);
+    }
   }
   write_poni(files.poni, scan.geometry());
+  if (files.columns) write_columns(*files.columns, *scan.phantom());
+  if (files.truth) write_phantom_file(*files.truth, scan);
   if (output.format == ScanFormat::kCbf) {
     write_cbf_files(scan, output, files);
   } else if (output.format == ScanFormat::kHdf5) {

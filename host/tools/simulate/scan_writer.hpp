@@ -37,8 +37,10 @@ struct ScanOutput {
 
 struct ScanFiles {
   std::filesystem::path poni;
-  std::vector<std::filesystem::path> frames;  // one, or as many as frames, in order; of Eiger the master
-  std::vector<std::filesystem::path> data;    // of Eiger the data files
+  std::vector<std::filesystem::path> frames;     // one, or as many as frames, in order; of Eiger the master
+  std::vector<std::filesystem::path> data;       // of Eiger the data files
+  std::optional<std::filesystem::path> columns;  // of a phantom: <prefix>.csv (scan_columns.hpp)
+  std::optional<std::filesystem::path> truth;    // of a phantom: <prefix>_phantom.nxs (phantom_file.hpp)
 };
 
 // The names write_scan will use.

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 #include <tools/simulate/hdf5_output.hpp>
+#include <tools/simulate/scan_columns.hpp>
 #include <tools/simulate/stack_writer.hpp>
 #include <zlib.h>
 
@@ -46,6 +47,7 @@ void describe_instrument(hid_t entry, const PowderScan& scan, const Describer& d
   describe.number(detector.get(), "saturation_value", scan.options().count_cutoff);
   const Hdf5Handle specific = describe.group(detector.get(), "detectorSpecific", "NXcollection");
   describe.number(specific.get(), "countrate_correction_count_cutoff", scan.options().count_cutoff);
+  if (scan.phantom() != nullptr) describe_columns(entry, detector.get(), *scan.phantom(), describe);
 }
 
 }  // namespace
