@@ -40,6 +40,11 @@ FbpOptions options_of(const Arguments& arguments) {
   options.filter = filter_from_name(argument(arguments, "filter", "ramp")).value();
   options.weighting = argument(arguments, "weighting", "spacing") == "equal" ? AngleWeighting::kEqual
                                                                              : AngleWeighting::kSpacing;
+  options.interpolation = argument(arguments, "interpolation", "linear") == "band-limited"
+                              ? Interpolation::kBandLimited
+                              : Interpolation::kLinear;
+  const std::string way = argument(arguments, "way", "");
+  if (!way.empty()) options.way = way == "fourier" ? FbpWay::kFourier : FbpWay::kDirect;
   options.size = std::stoul(argument(arguments, "size", "0"));
   options.threads = static_cast<unsigned>(std::stoul(argument(arguments, "threads", "0")));
   options.instruction_set = instruction_set_from_name(argument(arguments, "instruction_set",

@@ -21,4 +21,13 @@ class FbpMethod {
 std::unique_ptr<const FbpMethod> make_direct_method(const ScanGeometry& scan, const FbpOptions& options,
                                                     std::size_t size);
 
+std::unique_ptr<const FbpMethod> make_fourier_method(const ScanGeometry& scan, const FbpOptions& options,
+                                                     std::size_t size);
+
+// Margin of the range of a projection that is interpolated by a gridding kernel.
+inline constexpr std::size_t kBandMargin = 3;
+
+// The largest distance of a value in the range from a measured one.
+std::size_t reach_of(const ProjectionRange& range, std::size_t positions);
+
 }  // namespace annulus

@@ -10,24 +10,15 @@
 namespace annulus {
 namespace {
 
-// Beyond this, positions and pixels are no scan but a mistake, and products of them would need checks
-// everywhere.
-constexpr std::size_t kMostPositions = 1U << 16U;
-constexpr std::size_t kMostAngles = 1U << 20U;
-
-std::size_t checked_size(const ScanGeometry& scan, const FbpOptions& options) {
-  scan.check();
-  if (scan.positions > kMostPositions || scan.angles.size() > kMostAngles) {
-    throw Error(ErrorKind::kInput, "the scan",
-                fmt::format("{} angles and {} positions are too many: at most {} and {}", scan.angles.size(),
-                            scan.positions, kMostAngles, kMostPositions));
+FbpWay chosen_way(const ScanGeometry& scan, const FbpOptions& options) {
+  if (options.interpolation == Interpolation::kLinear) {
+    if (options.way == FbpWay::kFourier) {
+      throw Error(ErrorKind::kUsage, "`way`", "Fourier transforms cannot interpolate linearly",
+                  "take the direct way, or band-limited interpolation");
+    }
+    return FbpWay::kDirect;
   }
-  const std::size_t size = options.size > 0 ? options.size : scan.positions;
-  if (size < 2 || size > kMostPositions) {
-    throw Error(ErrorKind::kUsage, "`size`", fmt::format("a tomogram cannot have {0} x {0} pixels", size),
-                fmt::format("give 2 to {}, or 0 for as many as there are positions", kMostPositions));
-  }
-  return size;
+  return options.way.value_or(scan.positions < kFourierFrom ? FbpWay::kDirect : FbpWay::kFourier);
 }
 
 void clear_outside(const TomogramView& tomogram) {
@@ -54,8 +45,14 @@ std::size_t BlockMemory::bins_within(std::uint64_t bytes, std::size_t bins) cons
   return count < kBinLanes ? count : count / kBinLanes * kBinLanes;
 }
 
+std::string_view name_of(FbpWay way) { return way == FbpWay::kDirect ? "direct" : "fourier"; }
+
 FilteredBackProjection::FilteredBackProjection(const ScanGeometry& scan, const FbpOptions& options)
-    : scan_(scan), size_(checked_size(scan, options)), method_(make_direct_method(scan, options, size_)) {}
+    : scan_(scan),
+      size_(checked_size(scan, options.size)),
+      way_(chosen_way(scan, options)),
+      method_(way_ == FbpWay::kDirect ? make_direct_method(scan, options, size_)
+                                      : make_fourier_method(scan, options, size_)) {}
 
 FilteredBackProjection::~FilteredBackProjection() = default;
 
@@ -64,11 +61,7 @@ BlockMemory FilteredBackProjection::memory() const {
 }
 
 void FilteredBackProjection::reconstruct(const SinogramView& sinogram, const TomogramView& tomogram) const {
-  check_shapes(scan_, sinogram, tomogram);
-  if (tomogram.size != size_) {
-    throw Error(ErrorKind::kInput, "the tomogram",
-                fmt::format("it has {0} x {0} pixels, the reconstruction {1} x {1}", tomogram.size, size_));
-  }
+  check_shapes(scan_, sinogram, tomogram, size_);
   check_finite(sinogram);
   clear_outside(tomogram);
   method_->reconstruct(sinogram, tomogram);

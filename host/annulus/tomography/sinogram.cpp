@@ -13,6 +13,10 @@
 namespace annulus {
 namespace {
 
+// Beyond this, positions and pixels are no scan but a mistake; products of them fit into 64 bits.
+constexpr std::size_t kMostPositions = 1U << 16U;
+constexpr std::size_t kMostAngles = 1U << 20U;
+
 std::size_t product_of(std::size_t a, std::size_t b, std::size_t c, const std::string& what) {
   if (a == 0 || b == 0 || c == 0) {
     throw Error(ErrorKind::kInput, what, fmt::format("it is empty: {} x {} x {} values", a, b, c));
@@ -91,16 +95,32 @@ Circle::Circle(std::size_t size) : rows_(size) {
   }
 }
 
-ProjectionRange::ProjectionRange(double axis, std::size_t size) {
-  // A pixel lies within axis +- radius, and between a value and the next. One more on each side is for
-  // rounding.
+ProjectionRange::ProjectionRange(double axis, std::size_t size, std::size_t margin) {
+  // A pixel lies within axis +- radius. The margin also allows for rounding.
   const auto radius = static_cast<double>(size / 2);
-  first = static_cast<std::ptrdiff_t>(std::floor(axis - radius)) - 1;
-  const auto last = static_cast<std::ptrdiff_t>(std::floor(axis + radius)) + 2;
+  const auto more = static_cast<std::ptrdiff_t>(margin);
+  first = static_cast<std::ptrdiff_t>(std::floor(axis - radius)) - more;
+  const auto last = static_cast<std::ptrdiff_t>(std::floor(axis + radius)) + 1 + more;
   count = static_cast<std::size_t>(last - first) + 1;
 }
 
-void check_shapes(const ScanGeometry& scan, const SinogramView& sinogram, const TomogramView& tomogram) {
+std::size_t checked_size(const ScanGeometry& scan, std::size_t size) {
+  scan.check();
+  if (scan.positions > kMostPositions || scan.angles.size() > kMostAngles) {
+    throw Error(ErrorKind::kInput, "the scan",
+                fmt::format("{} angles and {} positions are too many: at most {} and {}", scan.angles.size(),
+                            scan.positions, kMostAngles, kMostPositions));
+  }
+  const std::size_t pixels = size > 0 ? size : scan.positions;
+  if (pixels < 2 || pixels > kMostPositions) {
+    throw Error(ErrorKind::kUsage, "`size`", fmt::format("a tomogram cannot have {0} x {0} pixels", pixels),
+                fmt::format("give 2 to {}, or 0 for as many as there are positions", kMostPositions));
+  }
+  return pixels;
+}
+
+void check_shapes(const ScanGeometry& scan, const SinogramView& sinogram, const TomogramView& tomogram,
+                  std::size_t size) {
   if (sinogram.angles != scan.angles.size() || sinogram.positions != scan.positions) {
     throw Error(ErrorKind::kInput, "the sinogram",
                 fmt::format("it has {} angles and {} positions, the scan {} and {}", sinogram.angles,
@@ -111,21 +131,29 @@ void check_shapes(const ScanGeometry& scan, const SinogramView& sinogram, const 
     throw Error(ErrorKind::kInput, "the tomogram",
                 fmt::format("it has {} bins, the sinogram {}", tomogram.bins, sinogram.bins));
   }
+  if (tomogram.size != size) {
+    throw Error(ErrorKind::kInput, "the tomogram",
+                fmt::format("it has {0} x {0} pixels, the reconstruction {1} x {1}", tomogram.size, size));
+  }
 }
 
-void check_finite(const SinogramView& sinogram) {
+void check_finite(const SinogramView& sinogram, MissingCells missing) {
+  const auto is_bad = [&](float value) {
+    return !std::isfinite(value) && !(missing == MissingCells::kAllowed && std::isnan(value));
+  };
   for (std::size_t angle = 0; angle < sinogram.angles; ++angle) {
     for (std::size_t position = 0; position < sinogram.positions; ++position) {
       const float* const cell = sinogram.at(angle, position);
-      float sum = 0;  // of zeros, unless a value is none
+      float sum = 0;  // of zeros, unless a value is not finite
       for (std::size_t bin = 0; bin < sinogram.bins; ++bin) sum += cell[bin] * 0.0F;
       if (sum == 0) continue;
-      const auto* const found =
-          std::find_if(cell, cell + sinogram.bins, [](float value) { return !std::isfinite(value); });
+      const auto* const found = std::find_if(cell, cell + sinogram.bins, is_bad);
+      if (found == cell + sinogram.bins) continue;
       throw Error(ErrorKind::kInput, "the sinogram",
                   fmt::format("the cell at angle {}, position {}, bin {} is {}", angle, position,
                               found - cell, *found),
-                  "fill missing cells first, by `fill_missing()`");
+                  std::isnan(*found) ? "fill missing cells first, by `fill_missing()`"
+                                     : "mark it as missing, by NaN");
     }
   }
 }

@@ -104,13 +104,20 @@ class Circle {
 struct ProjectionRange {
   std::ptrdiff_t first;
   std::size_t count;
-  ProjectionRange(double axis, std::size_t size);
+  ProjectionRange(double axis, std::size_t size, std::size_t margin = 1);
 };
 
-// Throws kInput if the sinogram is not of this scan, or a tomogram not of this sinogram.
-void check_shapes(const ScanGeometry& scan, const SinogramView& sinogram, const TomogramView& tomogram);
+// The size of a tomogram, where 0 stands for as many pixels as there are positions. Throws kInput if
+// scan.check() does or the scan is larger than any can be, kUsage for the size.
+std::size_t checked_size(const ScanGeometry& scan, std::size_t size);
 
-// Throws kInput that names the first cell of these bins that has no finite value.
-void check_finite(const SinogramView& sinogram);
+// Throws kInput if the sinogram is not of this scan, or the tomogram not of this sinogram and size.
+void check_shapes(const ScanGeometry& scan, const SinogramView& sinogram, const TomogramView& tomogram,
+                  std::size_t size);
+
+// Throws kInput that names the first cell of these bins that is infinite, or missing (NaN) if that is not
+// allowed.
+enum class MissingCells { kRefused, kAllowed };
+void check_finite(const SinogramView& sinogram, MissingCells missing = MissingCells::kRefused);
 
 }  // namespace annulus
