@@ -77,14 +77,13 @@ class DirectMethod final : public FbpMethod {
         weights_(weigh_angles(scan.angles, options.weighting).weights),
         tiles_(tiles_of(Circle(size))),
         loops_(lane_loops(options.instruction_set)) {
-    const std::size_t length = filter_length(scan.positions, reach_);
     if (band_limited_) {
       const GriddingKernel kernel(kBandTaps, static_cast<double>(kHalfSteps));
-      taps_ = band_taps(options.filter, length, reach_, kernel);
+      taps_ = band_taps(options.filter, band_length(reach_), reach_, kernel);
       kernel_ = kernel.table();
       turns_.stretch(static_cast<double>(kHalfSteps));
     } else {
-      taps_ = linear_taps(options.filter, length, reach_);
+      taps_ = linear_taps(options.filter, filter_length(scan.positions, reach_), reach_);
     }
   }
 

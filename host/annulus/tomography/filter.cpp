@@ -86,6 +86,18 @@ std::size_t filter_length(std::size_t positions, std::size_t reach) {
   return std::max(kLeastLength, std::bit_ceil(2 * std::max(diagonal, reach + 1)));
 }
 
+std::size_t band_length(std::size_t reach) { return smooth_size(std::max(kLeastLength, 2 * (reach + 1))); }
+
+std::size_t smooth_size(std::size_t least) {
+  for (std::size_t size = least + least % 2;; size += 2) {
+    std::size_t rest = size;
+    for (const std::size_t factor : {2U, 3U, 5U}) {
+      while (rest % factor == 0) rest /= factor;
+    }
+    if (rest == 1) return size;
+  }
+}
+
 std::vector<double> cosine_table(std::size_t length) {
   std::vector<double> table(length);
   for (std::size_t i = 0; i < length; ++i) {

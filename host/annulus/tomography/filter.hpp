@@ -28,6 +28,14 @@ std::optional<Filter> filter_from_name(std::string_view name);
 // `reach` steps and less.
 std::size_t filter_length(std::size_t positions, std::size_t reach);
 
+// The same for band-limited interpolation, which iradon does not have: no more than values `reach` steps
+// apart need.
+std::size_t band_length(std::size_t reach);
+
+// The least even number, not below `least`, that Fourier transforms take in small steps: of the factors 2, 3
+// and 5.
+std::size_t smooth_size(std::size_t least);
+
 // The spectrum, frequency j / length for j <= length / 2: the filter is even, so the rest follows.
 std::vector<double> filter_spectrum(Filter filter, std::size_t length);
 

@@ -29,7 +29,7 @@ namespace annulus {
 
 enum class Interpolation {
   kLinear,      // as iradon does
-  kBandLimited  // by the trigonometric polynomial through all values of the padded projection
+  kBandLimited  // by the trigonometric polynomial through all values of the filtered projection
 };
 
 enum class FbpWay { kDirect, kFourier };

@@ -21,17 +21,6 @@ constexpr double kOversampling = 1.5;
 
 constexpr std::size_t kValues = 2 * kSpectrumLanes;  // floats of a point of a spectrum
 
-// The least even number, not below `least`, that FFTW takes in small steps: of the factors 2, 3 and 5.
-std::size_t smooth_size(std::size_t least) {
-  for (std::size_t size = least + least % 2;; size += 2) {
-    std::size_t rest = size;
-    for (const std::size_t factor : {2U, 3U, 5U}) {
-      while (rest % factor == 0) rest /= factor;
-    }
-    if (rest == 1) return size;
-  }
-}
-
 enum class Transform { kForwardReal, kBackwardComplex, kBackwardReal };
 
 // kSpectrumLanes transforms whose values stand together. Plans are made without measuring, so they are the
@@ -104,8 +93,7 @@ class FourierMethod final : public FbpMethod {
       : scan_(scan),
         threads_(resolve_threads(options.threads)),
         size_(size),
-        length_(filter_length(scan.positions,
-                              reach_of(ProjectionRange(scan.axis, size, kBandMargin), scan.positions))),
+        length_(band_length(reach_of(ProjectionRange(scan.axis, size, kBandMargin), scan.positions))),
         grid_(smooth_size(std::max(
             static_cast<std::size_t>(std::ceil(kOversampling * static_cast<double>(size))), 4 * kGridTaps))),
         weights_(weigh_angles(scan.angles, options.weighting).weights),

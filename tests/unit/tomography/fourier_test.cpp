@@ -33,10 +33,18 @@ Tomogram reconstruct(const ScanGeometry& scan, const Sinogram& sinogram, const F
   return tomogram;
 }
 
+// From the furthest value that is interpolated with to the furthest position.
+std::size_t reach_in(const ScanGeometry& scan) {
+  const ProjectionRange range(scan.axis, scan.positions, 3);
+  const std::ptrdiff_t last = range.first + static_cast<std::ptrdiff_t>(range.count) - 1;
+  return static_cast<std::size_t>(
+      std::max(last, static_cast<std::ptrdiff_t>(scan.positions) - 1 - range.first));
+}
+
 // The definition, term by term: the tomogram of one bin in double precision.
 std::vector<double> by_definition(const ScanGeometry& scan, const Sinogram& sinogram,
                                   const FbpOptions& options) {
-  const std::size_t size = scan.positions, length = filter_length(size, 2 * size);
+  const std::size_t size = scan.positions, length = band_length(reach_in(scan));
   const std::vector<double> filter = filter_spectrum(options.filter, length);
   const std::vector<double> weights = weigh_angles(scan.angles, options.weighting).weights;
   const auto frequency = [&](std::size_t j) {
