@@ -38,6 +38,10 @@ TEST(SoftwareFma, KnowsHalves) {
   EXPECT_EQ(software_fma(half, 1, 1), 1.0F);
   EXPECT_EQ(software_fma(half + std::ldexp(1.0F, -47), 1, 1), std::nextafter(1.0F, 2.0F));
   EXPECT_EQ(software_fma(little, little, 1), 1.0F);
+  // A double cannot hold that the product is 2^-64 less than half way, and would round to the even neighbour.
+  const float next = std::nextafter(1.0F, 2.0F), part = std::ldexp(1.0F, -20);
+  EXPECT_EQ(software_fma(half * (1 + part), 1 - part, next), next);
+  EXPECT_EQ(software_fma(-half * (1 + part), 1 - part, -next), -next);
   EXPECT_TRUE(std::isnan(software_fma(std::nanf(""), 1, 1)));
   EXPECT_EQ(software_fma(3e38F, 10, 0), std::numeric_limits<float>::infinity());
 }
