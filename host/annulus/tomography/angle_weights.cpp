@@ -1,0 +1,91 @@
+#include <annulus/tomography/angle_weights.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+namespace annulus {
+namespace {
+
+constexpr double kHalfTurn = std::numbers::pi;
+constexpr double kSameDirection = 1e-6;
+constexpr double kWedgeByMedian = 10;
+constexpr double kWedgeAtLeast = 5 * kHalfTurn / 180;
+
+// Angles of one direction.
+struct Direction {
+  double angle;  // of the first one, in [0, pi)
+  std::vector<std::size_t> members;
+};
+
+double folded(double angle) {
+  const double rest = std::fmod(angle, kHalfTurn);
+  const double positive = rest < 0 ? rest + kHalfTurn : rest;
+  return positive >= kHalfTurn ? 0 : positive;
+}
+
+std::vector<Direction> directions_of(std::span<const double> angles) {
+  std::vector<double> rest(angles.size());
+  std::ranges::transform(angles, rest.begin(), folded);
+  std::vector<std::size_t> order(angles.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rest[i]; });
+  std::vector<Direction> directions;
+  for (const std::size_t i : order) {
+    if (directions.empty() || rest[i] - directions.back().angle > kSameDirection) {
+      directions.push_back({rest[i], {}});
+    }
+    directions.back().members.push_back(i);
+  }
+  // The last may be the first from behind: 179.9999999 and 0 degrees.
+  if (directions.size() > 1 &&
+      directions.front().angle + kHalfTurn - directions.back().angle <= kSameDirection) {
+    auto& first = directions.front().members;
+    first.insert(first.end(), directions.back().members.begin(), directions.back().members.end());
+    directions.pop_back();
+  }
+  return directions;
+}
+
+// From each direction to the next, the last one's round to the first.
+std::vector<double> gaps_of(const std::vector<Direction>& directions) {
+  std::vector<double> gaps(directions.size());
+  for (std::size_t i = 0; i + 1 < directions.size(); ++i)
+    gaps[i] = directions[i + 1].angle - directions[i].angle;
+  gaps.back() = directions.front().angle + kHalfTurn - directions.back().angle;
+  return gaps;
+}
+
+double lower_median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+}  // namespace
+
+std::size_t count_directions(std::span<const double> angles) { return directions_of(angles).size(); }
+
+AngleWeights weigh_angles(std::span<const double> angles, AngleWeighting weighting) {
+  if (weighting == AngleWeighting::kEqual) {
+    return {std::vector<double>(angles.size(), kHalfTurn / static_cast<double>(angles.size())), kHalfTurn};
+  }
+  const std::vector<Direction> directions = directions_of(angles);
+  const std::vector<double> gaps = gaps_of(directions);
+  const double wedge = std::max(kWedgeByMedian * lower_median(gaps), kWedgeAtLeast);
+  AngleWeights result{std::vector<double>(angles.size()), 0};
+  for (std::size_t i = 0; i < directions.size(); ++i) {
+    double before = gaps[(i + gaps.size() - 1) % gaps.size()], after = gaps[i];
+    if (before > wedge) before = std::min(after, wedge);
+    if (after > wedge) after = before;
+    const double weight = (before + after) / 2;
+    for (const std::size_t angle : directions[i].members) {
+      result.weights[angle] = weight / static_cast<double>(directions[i].members.size());
+    }
+    result.covered += weight;
+  }
+  return result;
+}
+
+}  // namespace annulus

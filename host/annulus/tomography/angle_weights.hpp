@@ -1,0 +1,35 @@
+// How much each projection counts in a back-projection.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace annulus {
+
+enum class AngleWeighting {
+  // By the spacing of directions: half the way to the next one on either side, round the half turn after
+  // which
+  // directions repeat (from behind, the same lines are measured in reverse). So the weights of uneven angles
+  // are
+  // right, and a scan of 360 degrees is folded: two projections of the same direction share its weight.
+  // A gap that is both more than 10 times the median and more than 5 degrees was not measured, as in a scan
+  // that is
+  // not finished: its ends count as if the next direction were as far as the one on their other side.
+  kSpacing,
+  // pi / number of angles, as scikit-image has it, whatever the angles.
+  kEqual
+};
+
+struct AngleWeights {
+  std::vector<double> weights;  // one for each angle, radians
+  double covered = 0;           // their sum: pi if all directions were measured
+};
+
+// Angles that are the same direction to within 1e-6 rad are one.
+std::size_t count_directions(std::span<const double> angles);
+
+// The angles must be finite and of two directions or more.
+AngleWeights weigh_angles(std::span<const double> angles, AngleWeighting weighting);
+
+}  // namespace annulus
