@@ -11,7 +11,7 @@ struct Lamp : annulus::FrameStream {
     info_.name = "lamp";
     info_.frames.shape = shape;
     info_.frames.type = annulus::PixelType::kU16;
-    info_.columns = {"volt"};
+    info_.columns = {{.name = "volt", .unit = "V"}};
     info_.count = 10;
   }
 
