@@ -45,3 +45,17 @@ function(annulus_use_room target room)
   get_property(closure GLOBAL PROPERTY ANNULUS_CLOSURE_${room_target})
   target_link_libraries(${target} PRIVATE ${closure})
 endfunction()
+
+# annulus_kernel_source(target function files...): the text of OpenCL kernels, one file after the other, as a part of the
+# program. annulus::opencl::<function>() returns it.
+function(annulus_kernel_source target function)
+  set(kernel_text "")
+  foreach(file IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+    file(READ "${file}" text)
+    string(APPEND kernel_text "R\"kernel(${text})kernel\"\n")
+  endforeach()
+  configure_file("${PROJECT_SOURCE_DIR}/scripts/cmake/kernel_source.cpp.in" "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp" @ONLY)
+  target_sources(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp")
+endfunction()

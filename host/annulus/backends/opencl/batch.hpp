@@ -3,11 +3,11 @@
 #pragma once
 
 #include <annulus/backends/opencl/batch_layout.hpp>
+#include <annulus/backends/opencl/bound_kernel.hpp>
 #include <annulus/backends/opencl/session.hpp>
 #include <annulus/core/frame.hpp>
 #include <annulus/plan/sums.hpp>
 
-#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,14 +46,6 @@ class Batch {
   std::string give_up();
   void fill_with_zeros(const DeviceBuffer& buffer, std::uint64_t bytes);
 
-  struct BoundKernel {
-    BoundKernel() = default;
-    BoundKernel(const cl::Program& program, const char* name, const cl::Device& device);
-    std::size_t group(std::size_t wanted) const { return std::min(wanted, most_items); }
-
-    cl::Kernel kernel;
-    std::size_t most_items = 1;  // of a work-group
-  };
   struct Kernels {
     Kernels() = default;
     Kernels(const cl::Program& program, const cl::Device& device);

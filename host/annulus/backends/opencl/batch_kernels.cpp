@@ -2,8 +2,6 @@
 #include <annulus/backends/opencl/batch_layout.hpp>
 #include <annulus/codecs/block_decoder.hpp>
 
-#include <algorithm>
-
 namespace annulus::opencl {
 namespace {
 
@@ -23,15 +21,6 @@ cl::NDRange in_groups(std::uint64_t items, std::size_t group, cl_uint rows) {
 }
 
 }  // namespace
-
-// What a device takes and what a kernel takes on it may differ: one that needs many registers takes less.
-Batch::BoundKernel::BoundKernel(const cl::Program& program, const char* name, const cl::Device& device)
-    : kernel(program, name),
-      most_items(std::min(device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>(),
-                          kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device))) {
-  most_items =
-      std::max<std::size_t>(std::min(most_items, device.getInfo<CL_DEVICE_MAX_WORK_ITEM_SIZES>().front()), 1);
-}
 
 Batch::Kernels::Kernels(const cl::Program& program, const cl::Device& device)
     : survey(program, "survey_segments", device),
