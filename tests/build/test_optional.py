@@ -91,7 +91,8 @@ def test_without_xrt(tmp_path):
 
 @needs_plain_build
 def test_without_opencl(tmp_path):
-    program, _ = build_without(tmp_path, "ANNULUS_OPENCL", ["annulus/backends", "annulus/backends/opencl"], "OpenCL")
+    program, _ = build_without(tmp_path, "ANNULUS_OPENCL", ["annulus/backends", "annulus/backends/opencl", "annulus/tomography"],
+                               "OpenCL")
     assert_backend_is_absent(program, "opencl", "this build has no OpenCL", tmp_path)
 
 

@@ -289,8 +289,14 @@ def test_caches_never_give_one_processor_the_code_of_another(annulus, scan, tmp_
         pytest.skip("this driver does not compile for other processors")
 
 
+BACK_PROJECTION = ["-DWIDTH=16", "-DVECTORS=4"]
+LINEAR = [*BACK_PROJECTION, "-DTAPS=2", "-DTAP_STEP=2", "-DPHASES=1"]
+BAND_LIMITED = [*BACK_PROJECTION, "-DTAPS=8", "-DTAP_STEP=1", "-DPHASES=2", "-DTABLE_STEPS=2048"]
+
+
 @pytest.mark.parametrize("room,option", [
-    ("backends/opencl", []), ("backends/opencl", ["-DPIXEL_UNSIGNED"]), ("backends/opencl", ["-DCHECK_BOUNDS"])])
+    ("backends/opencl", []), ("backends/opencl", ["-DPIXEL_UNSIGNED"]), ("backends/opencl", ["-DCHECK_BOUNDS"]),
+    ("tomography", LINEAR), ("tomography", [*LINEAR, "-DCHECK_BOUNDS"]), ("tomography", BAND_LIMITED)])
 def test_kernels_compile_without_warnings(tmp_path, room, option):
     """By clang with more warnings than a driver has."""
     folder = PROJECT / "host" / "annulus" / room

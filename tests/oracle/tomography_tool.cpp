@@ -44,7 +44,9 @@ FbpOptions options_of(const Arguments& arguments) {
                               ? Interpolation::kBandLimited
                               : Interpolation::kLinear;
   const std::string way = argument(arguments, "way", "");
-  if (!way.empty()) options.way = way == "fourier" ? FbpWay::kFourier : FbpWay::kDirect;
+  for (const FbpWay each : {FbpWay::kDirect, FbpWay::kFourier, FbpWay::kOpenCl}) {
+    if (way == name_of(each)) options.way = each;
+  }
   options.size = std::stoul(argument(arguments, "size", "0"));
   options.threads = static_cast<unsigned>(std::stoul(argument(arguments, "threads", "0")));
   options.instruction_set = instruction_set_from_name(argument(arguments, "instruction_set",

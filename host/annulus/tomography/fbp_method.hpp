@@ -24,6 +24,11 @@ std::unique_ptr<const FbpMethod> make_direct_method(const ScanGeometry& scan, co
 std::unique_ptr<const FbpMethod> make_fourier_method(const ScanGeometry& scan, const FbpOptions& options,
                                                      std::size_t size);
 
+// The direct method on devices. Throws kBackend if this build has no OpenCL, and for a device that cannot do
+// it.
+std::unique_ptr<const FbpMethod> make_opencl_method(const ScanGeometry& scan, const FbpOptions& options,
+                                                    std::size_t size);
+
 // Margin of the range of a projection that is interpolated by a gridding kernel.
 inline constexpr std::size_t kBandMargin = 3;
 

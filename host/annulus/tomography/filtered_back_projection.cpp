@@ -1,3 +1,4 @@
+#include <annulus/backends/opencl/opencl_options.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/tomography/fbp_method.hpp>
 #include <annulus/tomography/filtered_back_projection.hpp>
@@ -16,9 +17,32 @@ FbpWay chosen_way(const ScanGeometry& scan, const FbpOptions& options) {
       throw Error(ErrorKind::kUsage, "`way`", "Fourier transforms cannot interpolate linearly",
                   "take the direct way, or band-limited interpolation");
     }
-    return FbpWay::kDirect;
+    return options.way.value_or(FbpWay::kDirect);
   }
   return options.way.value_or(scan.positions < kFourierFrom ? FbpWay::kDirect : FbpWay::kFourier);
+}
+
+void refuse_device_options(const FbpOptions& options, FbpWay way) {
+  const FbpOptions unset;
+  const auto refuse = [&](const char* option) {
+    throw Error(ErrorKind::kUsage, option, fmt::format("it means nothing to the {} way", name_of(way)),
+                "leave it out, or take the way opencl");
+  };
+  if (options.device != unset.device) refuse("`device`");
+  if (options.device_memory != unset.device_memory) refuse("`device_memory`");
+}
+
+std::unique_ptr<const FbpMethod> make_method(const ScanGeometry& scan, const FbpOptions& options,
+                                             std::size_t size, FbpWay way) {
+  if (way == FbpWay::kOpenCl) {
+    OpenClOptions limits;
+    limits.device_memory = options.device_memory;
+    check(limits);
+    return make_opencl_method(scan, options, size);
+  }
+  refuse_device_options(options, way);
+  return way == FbpWay::kDirect ? make_direct_method(scan, options, size)
+                                : make_fourier_method(scan, options, size);
 }
 
 void clear_outside(const TomogramView& tomogram) {
@@ -45,14 +69,23 @@ std::size_t BlockMemory::bins_within(std::uint64_t bytes, std::size_t bins) cons
   return count < kBinLanes ? count : count / kBinLanes * kBinLanes;
 }
 
-std::string_view name_of(FbpWay way) { return way == FbpWay::kDirect ? "direct" : "fourier"; }
+std::string_view name_of(FbpWay way) {
+  switch (way) {
+    case FbpWay::kDirect:
+      return "direct";
+    case FbpWay::kFourier:
+      return "fourier";
+    case FbpWay::kOpenCl:
+      break;
+  }
+  return "opencl";
+}
 
 FilteredBackProjection::FilteredBackProjection(const ScanGeometry& scan, const FbpOptions& options)
     : scan_(scan),
       size_(checked_size(scan, options.size)),
       way_(chosen_way(scan, options)),
-      method_(way_ == FbpWay::kDirect ? make_direct_method(scan, options, size_)
-                                      : make_fourier_method(scan, options, size_)) {}
+      method_(make_method(scan, options, size_, way_)) {}
 
 FilteredBackProjection::~FilteredBackProjection() = default;
 

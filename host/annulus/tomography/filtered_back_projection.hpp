@@ -10,8 +10,8 @@
 // computed is one of speed, and changes less than 1e-5 of the maximum of a bin:
 //   direct    pixel by pixel. The same bytes for every number of threads and every instruction set.
 //   fourier   by Fourier transforms, for band-limited interpolation only (docs/tomography.md says why). The
-//   same bytes for
-//             every number of threads.
+//             same bytes for every number of threads.
+//   opencl    pixel by pixel on OpenCL devices. The same bytes as those of direct.
 #pragma once
 
 #include <annulus/core/instruction_set.hpp>
@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace annulus {
@@ -32,9 +33,9 @@ enum class Interpolation {
   kBandLimited  // by the trigonometric polynomial through all values of the filtered projection
 };
 
-enum class FbpWay { kDirect, kFourier };
+enum class FbpWay { kDirect, kFourier, kOpenCl };
 
-// "direct", "fourier"
+// "direct", "fourier", "opencl"
 std::string_view name_of(FbpWay way);
 
 struct FbpOptions {
@@ -46,6 +47,10 @@ struct FbpOptions {
   std::size_t size = 0;  // of the tomogram, in pixels of one step; 0: as many as there are positions
   unsigned threads = 0;  // 0: as many as the machine has
   InstructionSet instruction_set = best_instruction_set();
+  // Of the way opencl, as of the backend of that name (backends/opencl/devices.hpp). Several devices share
+  // the bins.
+  std::string device = "0";
+  std::uint64_t device_memory = 0;  // MiB of each device to use; 0: all
 };
 
 inline constexpr std::size_t kFourierFrom = 64;
@@ -64,7 +69,7 @@ class FbpMethod;
 
 class FilteredBackProjection {
  public:
-  // Throws kInput or kUsage for what cannot be.
+  // Throws kInput or kUsage for what cannot be, kBackend if devices cannot do it.
   FilteredBackProjection(const ScanGeometry& scan, const FbpOptions& options);
   ~FilteredBackProjection();
 
@@ -73,7 +78,7 @@ class FilteredBackProjection {
   BlockMemory memory() const;
 
   // The bins of the sinogram become those of the tomogram, all of which is written. A bin's result does not
-  // depend on the others. Throws kInput if a cell is not finite.
+  // depend on the others. Throws kInput if a cell is not finite, kBackend if a device fails.
   void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram) const;
 
  private:

@@ -53,6 +53,10 @@ void Turns::stretch(double factor) {
   for (double& value : sines) value *= factor;
 }
 
+double Turns::origin(const ProjectionRange& range) const {
+  return (axis - static_cast<double>(range.first)) * values_per_step;
+}
+
 TileTask Turns::task(const Tile& tile, const float* projections, const ProjectionRange& range,
                      float* sums) const {
   return {projections,
@@ -62,7 +66,7 @@ TileTask Turns::task(const Tile& tile, const float* projections, const Projectio
           sines.data(),
           nullptr,
           nullptr,
-          (axis - static_cast<double>(range.first)) * values_per_step,
+          origin(range),
           static_cast<std::ptrdiff_t>(tile.left) - centre,
           static_cast<std::ptrdiff_t>(tile.top) - centre,
           tile.columns,

@@ -40,6 +40,9 @@ struct Turns {
   // Projections have so many values per step.
   void stretch(double factor);
 
+  // Where the centre of the tomogram lies, counted from the first value of a projection.
+  double origin(const ProjectionRange& range) const;
+
   // Of projections [angle][range.count][kBinLanes], by linear interpolation.
   TileTask task(const Tile& tile, const float* projections, const ProjectionRange& range, float* sums) const;
 };
