@@ -89,6 +89,7 @@ WindowBins relative_to(const WindowBins& window, std::size_t first) {
 struct CellReader::Parts {
   const PatternFile& file;
   std::vector<double> factors;
+  std::vector<std::uint32_t> good_frames;          // of each cell
   std::vector<std::size_t> lone_cell;              // of each frame that is alone in its cell
   std::vector<std::vector<std::uint32_t>> crowds;  // good frames of the other cells
   std::vector<std::size_t> crowded_cells;          // those cells
@@ -96,17 +97,19 @@ struct CellReader::Parts {
 
   Parts(const PatternFile& opened, const ScanGrid& grid) : file(opened) {
     if (file.header().axes.size() != 1) {
-      throw Error(ErrorKind::kInput, file.path().string(), "holds cakes",
+      throw Error(ErrorKind::kUsage, file.path().string(), "holds cakes",
                   "maps and tomograms are made of patterns: integrate without azimuthal bins");
     }
     const std::vector<bool> bad = file.read_bad(0, file.frames());
     factors = file.read_factors(0, file.frames());
     lone_cell.assign(file.frames(), kNoCell);
+    good_frames.assign(grid.cells(), 0);
     for (std::size_t cell = 0; cell < grid.cells(); ++cell) {
       std::vector<std::uint32_t> good;
       for (const std::uint32_t frame : grid.frames_in(cell / grid.cols(), cell % grid.cols())) {
         if (!bad[frame]) good.push_back(frame);
       }
+      good_frames[cell] = static_cast<std::uint32_t>(good.size());
       if (good.size() == 1) {
         lone_cell[good.front()] = cell;
       } else if (good.size() > 1) {
@@ -169,6 +172,8 @@ struct CellReader::Parts {
 CellReader::CellReader(const PatternFile& file, const ScanGrid& grid)
     : parts_(std::make_unique<const Parts>(file, grid)) {}
 CellReader::~CellReader() = default;
+
+const std::vector<std::uint32_t>& CellReader::good_frames() const { return parts_->good_frames; }
 
 void CellReader::read_patterns(
     BinRange bins, const std::function<void(std::size_t cell, std::span<const double> intensity)>& take,
