@@ -22,24 +22,25 @@ bool is_narrow(std::span<const FrameAndFactor> frames, Quantity quantity, int un
   });
 }
 
-// In units of 2^-unit, which no frame is finer than.
-double exact_sum(std::span<const FrameAndFactor> frames, Quantity quantity, BinRange bins, int unit) {
-  if (is_narrow(frames, quantity, unit)) {
+// x 2^-plan_bits. No frame is finer than 2^-finest.
+double exact_sum(std::span<const FrameAndFactor> frames, Quantity quantity, BinRange bins, int finest,
+                 int plan_bits) {
+  if (is_narrow(frames, quantity, finest)) {
     Wide sum = 0;
     for (const FrameAndFactor& frame : frames) {
       for (const std::int64_t value : (*frame.sums)[quantity].subspan(bins.first, bins.size())) sum += value;
     }
-    return static_cast<double>(sum);
+    return PowerOfTwo(plan_bits + finest).times(static_cast<double>(sum));
   }
   MergedSum sum;
   for (const FrameAndFactor& frame : frames) {
     for (std::size_t word = 0; word < frame.sums->words(quantity); ++word) {
-      const int shift = unit - frame.sums->fraction_bits + static_cast<int>(word) * MergedSum::kWordBits;
+      const int shift = finest - frame.sums->fraction_bits + static_cast<int>(word) * MergedSum::kWordBits;
       for (const std::int64_t value : frame.sums->word(quantity, word).subspan(bins.first, bins.size()))
         sum.add(value, shift);
     }
   }
-  return sum.rounded();
+  return sum.rounded(-(plan_bits + finest));
 }
 
 // What the valid pixels of a frame add to a total of the plan, over these bins.
@@ -73,12 +74,12 @@ MergedBins merge(const Plan& plan, std::span<const FrameAndFactor> frames, BinRa
   }
   MergedBins merged{kNothing, kNothing, kNothing};
   if (count == 0 || denominator == 0) return merged;
-  double signal = unit.signal.times(exact_sum(frames, Quantity::kSignal, bins, finest));
+  double signal = exact_sum(frames, Quantity::kSignal, bins, finest, plan.weight_bits);
   if (!plan.totals.dark.empty()) signal -= static_cast<double>(dark) * unit.dark;
   merged.intensity = signal / denominator;
   if (has_errors)
     merged.error =
-        std::sqrt(unit.variance.times(exact_sum(frames, Quantity::kVariance, bins, finest))) / denominator;
+        std::sqrt(exact_sum(frames, Quantity::kVariance, bins, finest, plan.variance_bits)) / denominator;
 
   const std::vector<double>& centres = plan.axes.front().centres;
   double weights = 0, moment = 0;

@@ -38,8 +38,8 @@ class WideSum {
     return parts_[count] + carry;
   }
 
-  // The nearest double, the even one of two.
-  double rounded() const {
+  // The nearest double, the even one of two, of the number x 2^exponent.
+  double rounded(int exponent = 0) const {
     // In two's complement, and then without sign.
     std::array<std::uint64_t, kWords + 2> words{};
     Wide carry = 0;
@@ -70,7 +70,7 @@ class WideSum {
                       [](std::uint64_t word) { return word != 0; });
       if (anything_below) leading |= 1;
     }
-    const double magnitude = std::ldexp(static_cast<double>(leading), shift);
+    const double magnitude = std::ldexp(static_cast<double>(leading), shift + exponent);
     return negative ? -magnitude : magnitude;
   }
 
