@@ -10,6 +10,7 @@
 #include <annulus/scan/scan_grid.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -31,9 +32,12 @@ struct WindowValues {
 
 class CellReader {
  public:
-  // The file stays open as long as the reader is used. Throws kInput for cakes.
+  // The file stays open as long as the reader is used. Throws kUsage for cakes.
   CellReader(const PatternFile& file, const ScanGrid& grid);
   ~CellReader();
+
+  // How many each cell has.
+  const std::vector<std::uint32_t>& good_frames() const;
 
   // For each cell with a good frame, once, in no certain order, from this thread. Throws kInput for what
   // cannot be read, kInterrupted once a stop is requested. `on_progress` is told the number of frames.

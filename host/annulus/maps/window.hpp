@@ -31,13 +31,6 @@ std::vector<Window> read_windows(const std::filesystem::path& table);
 // Both together; names are not to be given twice. Throws kUsage.
 std::vector<Window> all_windows(const std::vector<std::string>& texts, const std::filesystem::path& table);
 
-struct BinRange {
-  std::size_t first = 0;
-  std::size_t end = 0;  // the one after the last
-  std::size_t size() const { return end - first; }
-  bool operator==(const BinRange&) const = default;
-};
-
 // The bins whose centres lie in the range, ends included.
 struct WindowBins {
   BinRange peak;

@@ -1,6 +1,7 @@
 #include <annulus/core/url.hpp>
 #include <annulus/hdf5/open_file.hpp>
 #include <annulus/hdf5/probe.hpp>
+#include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/row_dataset.hpp>
@@ -112,6 +113,13 @@ class PatternFile::Content {
     read_rows_of(field, extent, first, count, H5T_NATIVE_DOUBLE, values.data());
   }
 
+  void read_part_of_bins(const char* field, const RowExtent& extent, std::uint64_t first, std::uint64_t count,
+                         BinRange bins, std::span<double> values) const {
+    check(read_row_parts(get(), field, extent, first, count, bins.first, bins.size(), H5T_NATIVE_DOUBLE,
+                         values.data()),
+          field);
+  }
+
   // One value per frame.
   void read_column(const char* field, std::uint64_t first, std::uint64_t count, hid_t type,
                    void* values) const {
@@ -148,7 +156,10 @@ PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
   }
   file_ = std::make_unique<Content>(path, std::move(file));
   if (!is_output(file_->get())) refuse_to_read(path, kNotOurs, kNameOne);
-  // The number of frames first: what is stored then is complete, however much is added meanwhile.
+  const auto closing = read_whole_number(file_->get(), layout::kClosingChecksum);
+  const auto header = read_whole_number(file_->get(), layout::kHeaderChecksum);
+  closed_ = !closing || !header || *closing != open_mark(*header);
+  // Then the number of frames: what is stored then is complete, however much is added meanwhile.
   count_frames();
   read_header();
 }
@@ -224,6 +235,14 @@ void PatternFile::read_intensities(std::uint64_t first, std::uint64_t count, std
   file_->read_bins(layout::kIntensity, layout::extent_of(header_.axes), first, count, values);
 }
 
+void PatternFile::read_intensities(std::uint64_t first, std::uint64_t count, BinRange bins,
+                                   std::span<double> values) const {
+  const Hdf5Session scope;
+  check_range(first, count);
+  if (values.size() != count * bins.size()) refuse_to_read(path_, "rows do not fit where they shall go");
+  file_->read_part_of_bins(layout::kIntensity, layout::extent_of(header_.axes), first, count, bins, values);
+}
+
 void PatternFile::read_errors(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
   const Hdf5Session scope;
   check_range(first, count);
@@ -241,6 +260,26 @@ void PatternFile::read_column(std::size_t column, std::uint64_t first, std::uint
   file_->read_column(path.c_str(), first, count, H5T_NATIVE_DOUBLE, values.data());
 }
 
+std::vector<bool> PatternFile::read_bad(std::uint64_t first, std::uint64_t count) const {
+  const Hdf5Session scope;
+  check_range(first, count);
+  std::vector<std::uint8_t> status(count);
+  file_->read_column(layout::kStatus, first, count, H5T_NATIVE_UINT8, status.data());
+  std::vector<bool> bad(count);
+  for (std::size_t i = 0; i < count; ++i)
+    bad[i] = status[i] != static_cast<std::uint8_t>(layout::Status::kGood);
+  return bad;
+}
+
+std::vector<double> PatternFile::read_factors(std::uint64_t first, std::uint64_t count) const {
+  const Hdf5Session scope;
+  check_range(first, count);
+  std::vector<double> factors(count, shared_factor_);
+  if (has_object(file_->get(), layout::kNormalizationFactor))
+    file_->read_column(layout::kNormalizationFactor, first, count, H5T_NATIVE_DOUBLE, factors.data());
+  return factors;
+}
+
 std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uint64_t count) const {
   const Hdf5Session scope;
   check_range(first, count);
@@ -250,14 +289,10 @@ std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uin
   for (std::size_t i = 0; i < count; ++i) records[i].index = numbers[i];
   file_->read_column(layout::kFrameInSource, first, count, H5T_NATIVE_UINT64, numbers.data());
   for (std::size_t i = 0; i < count; ++i) records[i].frame_in_source = numbers[i];
-  std::vector<double> factors(count, shared_factor_);
-  if (has_object(file_->get(), layout::kNormalizationFactor))
-    file_->read_column(layout::kNormalizationFactor, first, count, H5T_NATIVE_DOUBLE, factors.data());
+  const std::vector<double> factors = read_factors(first, count);
   for (std::size_t i = 0; i < count; ++i) records[i].normalization = factors[i];
-  std::vector<std::uint8_t> status(count);
-  file_->read_column(layout::kStatus, first, count, H5T_NATIVE_UINT8, status.data());
-  for (std::size_t i = 0; i < count; ++i)
-    records[i].bad = status[i] != static_cast<std::uint8_t>(layout::Status::kGood);
+  const std::vector<bool> bad = read_bad(first, count);
+  for (std::size_t i = 0; i < count; ++i) records[i].bad = bad[i];
 
   const auto read_texts = [&](const char* path, std::string FrameRecord::*field) {
     const Hdf5Handle dataset(H5Dopen2(file_->get(), path, H5P_DEFAULT), H5Dclose);

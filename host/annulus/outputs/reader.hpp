@@ -78,12 +78,23 @@ class PatternFile {
   const std::filesystem::path& path() const { return path_; }
   const OutputHeader& header() const { return header_; }
   std::uint64_t frames() const { return frames_; }
+
+  // Whether its writer had closed it when it was opened: then these are all frames. Files of version 0.1 do
+  // not say, and count as closed.
+  bool is_closed() const { return closed_; }
   std::size_t bins() const { return header_.bins(); }
 
   // Rows [first, first + count) must exist; `values` holds count * bins().
   void read_intensities(std::uint64_t first, std::uint64_t count, std::span<double> values) const;
+  // The same of some bins of patterns; `values` holds count * bins.size().
+  void read_intensities(std::uint64_t first, std::uint64_t count, BinRange bins,
+                        std::span<double> values) const;
   void read_errors(std::uint64_t first, std::uint64_t count, std::span<double> values) const;
   std::vector<FrameRecord> read_records(std::uint64_t first, std::uint64_t count) const;
+
+  // What maps need of them, without names: which are bad, and what divided each.
+  std::vector<bool> read_bad(std::uint64_t first, std::uint64_t count) const;
+  std::vector<double> read_factors(std::uint64_t first, std::uint64_t count) const;
 
   // Values of header().columns[column], NaN where missing; `values` holds count.
   void read_column(std::size_t column, std::uint64_t first, std::uint64_t count,
@@ -102,6 +113,7 @@ class PatternFile {
   std::unique_ptr<Content> file_;
   OutputHeader header_;
   std::uint64_t frames_ = 0;
+  bool closed_ = true;
   double shared_factor_ = 1;  // of all frames, in files of version 0.1
 };
 

@@ -72,8 +72,18 @@ Selection select(hid_t dataset, int rank, const Sizes& start, const Sizes& size)
   H5Sselect_hyperslab(selection.file.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
   return selection;
 }
-Selection select_rows(hid_t dataset, RowExtent extent, std::uint64_t first, std::uint64_t count) {
-  return select(dataset, extent.rank(), {first, 0, 0}, sizes_of(extent, count));
+// Of rows that are all there.
+ReadRows read_selection(hid_t file, const char* path, RowExtent extent, const Sizes& start, const Sizes& size,
+                        hid_t type, void* values) {
+  if (size[0] == 0) return ReadRows::kGood;
+  const Hdf5Handle dataset(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
+  if (!dataset) return ReadRows::kOtherShape;
+  const auto rows = rows_of(dataset.get(), extent);
+  if (!rows || *rows < start[0] + size[0]) return ReadRows::kOtherShape;
+  const Selection selection = select(dataset.get(), extent.rank(), start, size);
+  const bool good =
+      H5Dread(dataset.get(), type, selection.memory.get(), selection.file.get(), H5P_DEFAULT, values) >= 0;
+  return good ? ReadRows::kGood : ReadRows::kFailed;
 }
 
 }  // namespace
@@ -106,15 +116,13 @@ Hdf5Handle create_rows(hid_t file, const char* path, hid_t type, RowExtent exten
 
 ReadRows read_rows(hid_t file, const char* path, RowExtent extent, std::uint64_t first, std::uint64_t count,
                    hid_t type, void* values) {
-  if (count == 0) return ReadRows::kGood;
-  const Hdf5Handle dataset(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
-  if (!dataset) return ReadRows::kOtherShape;
-  const auto rows = rows_of(dataset.get(), extent);
-  if (!rows || *rows < first + count) return ReadRows::kOtherShape;
-  const Selection selection = select_rows(dataset.get(), extent, first, count);
-  const bool good =
-      H5Dread(dataset.get(), type, selection.memory.get(), selection.file.get(), H5P_DEFAULT, values) >= 0;
-  return good ? ReadRows::kGood : ReadRows::kFailed;
+  return read_selection(file, path, extent, {first, 0, 0}, sizes_of(extent, count), type, values);
+}
+
+ReadRows read_row_parts(hid_t file, const char* path, RowExtent extent, std::uint64_t first,
+                        std::uint64_t count, std::size_t offset, std::size_t part, hid_t type, void* values) {
+  if (extent.lines > 0 || part > extent.width || offset > extent.width - part) return ReadRows::kOtherShape;
+  return read_selection(file, path, extent, {first, offset, 0}, {count, part, 0}, type, values);
 }
 
 std::optional<std::vector<std::byte>> read_raw_rows(hid_t file, const std::string& path, std::uint64_t first,

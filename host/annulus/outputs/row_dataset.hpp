@@ -39,6 +39,10 @@ enum class ReadRows { kGood, kOtherShape, kFailed };
 ReadRows read_rows(hid_t file, const char* path, RowExtent extent, std::uint64_t first, std::uint64_t count,
                    hid_t type, void* values);
 
+// The same of a part of each row: `part` of them, from the value `offset` on. Rows are single lines.
+ReadRows read_row_parts(hid_t file, const char* path, RowExtent extent, std::uint64_t first,
+                        std::uint64_t count, std::size_t offset, std::size_t part, hid_t type, void* values);
+
 // The bytes of rows [first, first + count) as they are stored, whatever the shape of a row. None if there are
 // fewer rows, they cannot be read, or a row has more than `most_bytes`.
 std::optional<std::vector<std::byte>> read_raw_rows(hid_t file, const std::string& path, std::uint64_t first,

@@ -11,6 +11,7 @@ namespace annulus {
 namespace {
 
 constexpr std::uint64_t kMostFramesAtOnce = 64;
+constexpr std::int64_t kMostFractionBits = 1074;  // of the least double
 constexpr std::uint64_t kMostBinsAtOnce = std::uint64_t{1} << 21;
 
 }  // namespace
@@ -60,13 +61,31 @@ std::vector<std::int64_t> StoredSums::totals(const char* name) const {
 }
 
 std::vector<Sums> StoredSums::frames(std::uint64_t first, std::uint64_t count) const {
+  return read_frames(first, count, std::nullopt);
+}
+
+std::vector<Sums> StoredSums::frames(std::uint64_t first, std::uint64_t count, BinRange bins) const {
+  return read_frames(first, count, bins);
+}
+
+std::vector<Sums> StoredSums::read_frames(std::uint64_t first, std::uint64_t count,
+                                          std::optional<BinRange> part) const {
   std::vector<Sums> frames(count);
-  const std::size_t bins = bins_.values();
+  const std::size_t bins = part ? part->size() : bins_.values();
+  const auto read_bins = [&](const std::string& path) {
+    if (!part) return read(path.c_str(), bins_, first, count);
+    std::vector<std::int64_t> values(count * bins);
+    if (read_row_parts(file_.get(), path.c_str(), bins_, first, count, part->first, bins, H5T_NATIVE_INT64,
+                       values.data()) != ReadRows::kGood) {
+      missing(path);
+    }
+    return values;
+  };
   for (const Quantity quantity : job_.quantities()) {
     const std::size_t words = words_of(quantity);
     for (Sums& frame : frames) frame.make(quantity, bins, words);
     for (std::size_t word = 0; word < words; ++word) {
-      const auto rows = read(layout::sums_of(quantity, word).c_str(), bins_, first, count);
+      const auto rows = read_bins(layout::sums_of(quantity, word));
       for (std::size_t i = 0; i < count; ++i) {
         const auto row = std::span(rows).subspan(i * bins, bins);
         std::ranges::copy(row, frames[i][quantity].begin() + static_cast<std::ptrdiff_t>(word * bins));
@@ -76,6 +95,7 @@ std::vector<Sums> StoredSums::frames(std::uint64_t first, std::uint64_t count) c
   const auto fraction_bits = read(layout::kFractionBits, {}, first, count);
   const auto invalid_pixels = read(layout::kInvalidPixels, {}, first, count);
   for (std::size_t i = 0; i < count; ++i) {
+    if (fraction_bits[i] < 0 || fraction_bits[i] > kMostFractionBits) missing(layout::kFractionBits);
     frames[i].fraction_bits = static_cast<int>(fraction_bits[i]);
     frames[i].invalid_pixels = static_cast<std::uint64_t>(invalid_pixels[i]);
   }

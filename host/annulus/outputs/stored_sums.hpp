@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,9 @@ class StoredSums {
   // As much of its plan as normalising and writing sums need, and whether there are errors.
   const Job& job() const { return job_; }
 
-  // Of consecutive frames.
+  // Of consecutive frames; of patterns, some bins of them.
   std::vector<Sums> frames(std::uint64_t first, std::uint64_t count) const;
+  std::vector<Sums> frames(std::uint64_t first, std::uint64_t count, BinRange bins) const;
 
   // What their sources are known by (stored_frames.hpp).
   std::vector<std::array<std::uint64_t, 2>> source_ids(std::uint64_t first, std::uint64_t count) const;
@@ -43,6 +45,7 @@ class StoredSums {
   PixelType pixel_type() const;
   std::vector<std::int64_t> read(const char* path, RowExtent extent, std::uint64_t first,
                                  std::uint64_t count) const;
+  std::vector<Sums> read_frames(std::uint64_t first, std::uint64_t count, std::optional<BinRange> part) const;
 
   std::string name_;
   RowExtent bins_;

@@ -29,6 +29,14 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
+// Bins side by side.
+struct BinRange {
+  std::size_t first = 0;
+  std::size_t end = 0;  // the one after the last
+  std::size_t size() const { return end - first; }
+  bool operator==(const BinRange&) const = default;
+};
+
 // Of all axes together; the first axis varies fastest. 0 without any axis.
 inline std::size_t bin_count(const std::vector<Axis>& axes) {
   std::size_t count = axes.empty() ? 0 : 1;

@@ -79,8 +79,8 @@ Range extent(const Polygon& polygon) {
 // Adds the areas of the polygon in all bins it touches.
 void add_areas(const Polygon& polygon, std::uint32_t radial_bins, std::uint32_t azimuth_bins,
                std::vector<Share>& areas) {
-  const BinRange radial = touched(extent<&Corner::radial>(polygon), radial_bins);
-  const BinRange azimuth = touched(extent<&Corner::azimuth>(polygon), azimuth_bins);
+  const TouchedBins radial = touched(extent<&Corner::radial>(polygon), radial_bins);
+  const TouchedBins azimuth = touched(extent<&Corner::azimuth>(polygon), azimuth_bins);
   // Coordinates are taken from the first bin, so that areas do not cancel.
   Polygon near = polygon;
   for (int i = 0; i < near.count; ++i) {

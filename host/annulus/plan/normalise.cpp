@@ -1,30 +1,13 @@
+#include <annulus/plan/sum_units.hpp>
 #include <annulus/plan/sums.hpp>
 
 #include <cmath>
 #include <limits>
 
 namespace annulus {
-namespace {
-
-// Multiplies by 2^-bits, in two steps: the power alone may be beyond the doubles.
-class PowerOfTwo {
- public:
-  explicit PowerOfTwo(int bits)
-      : first_(std::ldexp(1.0, -(bits / 2))), second_(std::ldexp(1.0, bits / 2 - bits)) {}
-  double times(double value) const { return value * first_ * second_; }
-
- private:
-  double first_, second_;
-};
-
-}  // namespace
-
 Pattern normalise(const Plan& plan, const Sums& sums, double factor) {
   constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-  const PowerOfTwo signal_unit(plan.weight_bits + sums.fraction_bits);
-  const double dark_unit = std::ldexp(1.0, -(plan.weight_bits + plan.dark_bits));
-  const double norm_unit = std::ldexp(1.0, -(plan.weight_bits + plan.normalization_bits));
-  const PowerOfTwo variance_unit(plan.variance_bits + sums.fraction_bits);
+  const SumUnits unit(plan, sums.fraction_bits);
   const auto missing_count = sums[Quantity::kMissingCount];
   const auto missing_normalization = sums[Quantity::kMissingNormalization];
   const auto missing_dark = sums[Quantity::kMissingDark];
@@ -37,20 +20,20 @@ Pattern normalise(const Plan& plan, const Sums& sums, double factor) {
   for (std::size_t bin = 0; bin < bins; ++bin) {
     const std::int64_t count = plan.totals.count[bin] - (all_valid ? 0 : missing_count[bin]);
     std::int64_t norm = plan.totals.normalization[bin] - (all_valid ? 0 : missing_normalization[bin]);
-    const double denominator = static_cast<double>(norm) * norm_unit * factor;
+    const double denominator = static_cast<double>(norm) * unit.normalization * factor;
     if (count == 0 || denominator == 0) {
       pattern.intensity[bin] = kNothing;
       if (!pattern.error.empty()) pattern.error[bin] = kNothing;
       continue;
     }
-    double signal = signal_unit.times(sums.number(Quantity::kSignal, bin));
+    double signal = unit.signal.times(sums.number(Quantity::kSignal, bin));
     if (!plan.totals.dark.empty()) {
       const std::int64_t dark = plan.totals.dark[bin] - (all_valid ? 0 : missing_dark[bin]);
-      signal -= static_cast<double>(dark) * dark_unit;
+      signal -= static_cast<double>(dark) * unit.dark;
     }
     pattern.intensity[bin] = signal / denominator;
     if (!pattern.error.empty()) {
-      const double variance = variance_unit.times(sums.number(Quantity::kVariance, bin));
+      const double variance = unit.variance.times(sums.number(Quantity::kVariance, bin));
       pattern.error[bin] = std::sqrt(variance) / denominator;
     }
   }

@@ -72,7 +72,7 @@ void PatternSplitter::split_full(std::uint32_t row, std::uint32_t col, std::vect
   const auto corners = positions_.corners(row, col);
   for (std::size_t i = 0; i < 4; ++i) bin[i] = (positions_.corner_radial[corners[i]] - axis_.low) / width_;
   const Range bins = span(bin);
-  const BinRange range = touched(bins, axis_.bins);
+  const TouchedBins range = touched(bins, axis_.bins);
   // The pixel that holds the beam is no polygon in (radius, azimuth): its radial interval stands for it.
   if (pixel.around_beam || range.count() <= 1) return share_interval(bins, axis_.bins, shares);
 

@@ -23,7 +23,7 @@ std::unique_ptr<const Splitter> make_splitter(const PixelPositions& positions,
   return make_cake_splitter(positions, axes.at(0), axes.at(1), splitting, window);
 }
 
-BinRange touched(Range interval, std::uint32_t bins) {
+TouchedBins touched(Range interval, std::uint32_t bins) {
   if (!(interval.high >= 0) || !(interval.low < bins)) return {};
   const double last = bins - 1.0;
   return {static_cast<std::uint32_t>(std::clamp(interval.low, 0.0, last)),
@@ -31,7 +31,7 @@ BinRange touched(Range interval, std::uint32_t bins) {
 }
 
 void share_interval(Range interval, std::uint32_t bins, std::vector<Share>& shares) {
-  const BinRange range = touched(interval, bins);
+  const TouchedBins range = touched(interval, bins);
   if (range.count() == 0) return;
   if (range.count() == 1) {
     shares.push_back({range.first, 1.0});

@@ -60,13 +60,13 @@ std::unique_ptr<const Splitter> make_cake_splitter(const PixelPositions& positio
                                                    const std::optional<AzimuthWindow>& window);
 
 // Bins [first, end) that an interval in units of bins touches; none: end is 0.
-struct BinRange {
+struct TouchedBins {
   std::uint32_t first = 0;
   std::uint32_t end = 0;
 
   std::uint32_t count() const { return end - first; }
 };
-BinRange touched(Range interval, std::uint32_t bins);
+TouchedBins touched(Range interval, std::uint32_t bins);
 
 // Shares of an interval in units of bins, added to `shares`: they sum to 1, or there are none if nothing of
 // it is on the axis. What hangs over the ends of the axis goes to the end bins, so that a pixel that is seen

@@ -1,50 +1,24 @@
 #include <annulus/plan/sums.hpp>
+#include <annulus/plan/wide_sum.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
 namespace annulus {
 namespace {
 
-__extension__ using Wide = __int128;
-__extension__ using UnsignedWide = unsigned __int128;
-
-constexpr int kWordBits = 64;
-
-// Sums to be made into words, the least significant first; one more than a number may have.
-using Parts = std::array<Wide, kMostWords + 1>;
-
-void add_shifted(Parts& parts, std::int64_t value, int shift) {
-  const auto word = static_cast<std::size_t>(shift / kWordBits);
-  const Wide product = Wide{value} * (Wide{1} << (shift % kWordBits));
-  parts[word] += static_cast<std::uint64_t>(product);
-  parts[word + 1] += static_cast<std::int64_t>(product >> kWordBits);
-}
-
-// The signed words, which the number has in only one way. What remains beyond them.
-Wide carry_over(Parts& parts, std::size_t words) {
-  Wide carry = 0;
-  for (std::size_t word = 0; word < words; ++word) {
-    const Wide sum = parts[word] + carry;
-    parts[word] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum));
-    carry = (sum - parts[word]) >> kWordBits;
-  }
-  return parts[words] + carry;
-}
+using WordSum = WideSum<kMostWords>;
+constexpr int kWordBits = WordSum::kWordBits;
 
 void combine(const std::vector<Sums>& layers, int unit, std::size_t words, Quantity quantity, Sums& total) {
   const std::size_t bins = layers.front()[quantity].size();
   const auto target = total.make(quantity, bins, words);
   for (std::size_t bin = 0; bin < bins; ++bin) {
-    Parts parts{};
-    for (const Sums& layer : layers) add_shifted(parts, layer[quantity][bin], unit - layer.fraction_bits);
-    if (carry_over(parts, words) != 0) throw std::logic_error("a sum of layers left its words");
-    for (std::size_t word = 0; word < words; ++word) {
-      target[word * bins + bin] = static_cast<std::int64_t>(parts[word]);
-    }
+    WordSum sum;
+    for (const Sums& layer : layers) sum.add(layer[quantity][bin], unit - layer.fraction_bits);
+    if (sum.signed_words(words, &target[bin], bins) != 0)
+      throw std::logic_error("a sum of layers left its words");
   }
 }
 
@@ -52,37 +26,10 @@ void combine(const std::vector<Sums>& layers, int unit, std::size_t words, Quant
 
 double Sums::wide_number(const Numbers& numbers, std::size_t bin) {
   const std::size_t bins = numbers.values.size() / numbers.words;
-  // In two's complement, and then without sign.
-  std::array<std::uint64_t, kMostWords> memory{};
-  const auto words = std::span(memory).first(numbers.words);
-  Wide carry = 0;
-  for (std::size_t word = 0; word < words.size(); ++word) {
-    const Wide sum = Wide{numbers.values[word * bins + bin]} + carry;
-    words[word] = static_cast<std::uint64_t>(sum);
-    carry = sum >> kWordBits;
-  }
-  const bool negative = carry < 0;
-  if (negative) {
-    UnsignedWide next = 1;
-    for (std::uint64_t& word : words) {
-      next += static_cast<std::uint64_t>(~word);
-      word = static_cast<std::uint64_t>(next);
-      next >>= kWordBits;
-    }
-  }
-  std::size_t top = words.size() - 1;
-  while (top > 0 && words[top] == 0) --top;
-  // Two words have all bits that a double can take; of the others counts only whether there is anything.
-  UnsignedWide leading = words[top];
-  int shift = 0;
-  if (top > 0) {
-    leading = leading << kWordBits | words[top - 1];
-    shift = kWordBits * static_cast<int>(top - 1);
-    const auto rest = words.first(top - 1);
-    if (std::ranges::any_of(rest, [](std::uint64_t word) { return word != 0; })) leading |= 1;
-  }
-  const double magnitude = std::ldexp(static_cast<double>(leading), shift);
-  return negative ? -magnitude : magnitude;
+  WordSum sum;
+  for (std::size_t word = 0; word < numbers.words; ++word)
+    sum.add(numbers.values[word * bins + bin], static_cast<int>(word) * kWordBits);
+  return sum.rounded();
 }
 
 std::size_t most_words(PixelType type) {

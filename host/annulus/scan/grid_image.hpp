@@ -21,7 +21,9 @@ struct GridImage {
   ImageAxis columns;
   std::vector<double> values;  // [row][column], NaN where there is none
 
-  double at(std::size_t row, std::size_t column) const { return values[row * columns.positions.size() + column]; }
+  double at(std::size_t row, std::size_t column) const {
+    return values[row * columns.positions.size() + column];
+  }
 };
 
 }  // namespace annulus

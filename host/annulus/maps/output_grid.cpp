@@ -1,0 +1,113 @@
+#include <annulus/core/clock.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/core/text.hpp>
+#include <annulus/maps/output_grid.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace annulus {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(100);
+constexpr std::uint64_t kRecordsAtOnce = std::uint64_t{1} << 16;
+
+std::vector<double> column_values(const PatternFile& file, const std::string& name, ColumnInfo& info) {
+  const std::vector<ColumnInfo>& columns = file.header().columns;
+  const auto found = std::ranges::find(columns, name, &ColumnInfo::name);
+  if (found == columns.end()) {
+    std::string names;
+    for (const ColumnInfo& column : columns) names += (names.empty() ? "" : ", ") + column.name;
+    throw Error(
+        ErrorKind::kUsage, file.path().string(), fmt::format("has no column {}", in_quotes(name)),
+        columns.empty() ? "integrate with `column`, which stores values per frame" : "it has " + names);
+  }
+  info = *found;
+  std::vector<double> values(file.frames());
+  file.read_column(static_cast<std::size_t>(found - columns.begin()), 0, file.frames(), values);
+  return values;
+}
+
+GridOptions::GridShape stored_shape(const PatternFile& file) {
+  const std::vector<std::uint64_t>& shape = file.header().scan_shape;
+  if (shape.size() == 2 && shape[0] > 0 && shape[1] > 0) return {shape[0], shape[1]};
+  throw Error(ErrorKind::kUsage, file.path().string(), "does not say of which shape the scan is",
+              "name its two motors, or give `shape`");
+}
+
+// Waits, unless a stop comes first.
+void sleep_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any woken;
+  std::unique_lock lock(mutex);
+  woken.wait_for(lock, stop, time, [] { return false; });
+}
+
+}  // namespace
+
+ScanGrid find_grid(const PatternFile& file, const GridOptions& options) {
+  if (file.frames() == 0)
+    throw Error(ErrorKind::kInput, file.path().string(), "holds no frames", "reduce some first");
+  if (options.slow.empty() != options.fast.empty()) {
+    throw Error(ErrorKind::kUsage, file.path().string(), "a grid has two motors, and one is given",
+                "name the column of the other");
+  }
+  if (options.slow.empty()) {
+    const GridOptions::GridShape shape = options.shape ? *options.shape : stored_shape(file);
+    return grid_of_shape(file.frames(), shape.rows, shape.columns, options.zigzag);
+  }
+  if (options.shape) {
+    throw Error(ErrorKind::kUsage, "`shape`", "the motors say where each frame was",
+                "give either two columns or `shape`");
+  }
+  if (options.zigzag != Zigzag::kNone) {
+    throw Error(ErrorKind::kUsage, "`zigzag`", "the motors say where each frame was",
+                "leave it out, or give `shape` instead of columns");
+  }
+  ColumnInfo slow, fast;
+  std::vector<double> slow_values = column_values(file, options.slow, slow);
+  std::vector<double> fast_values = column_values(file, options.fast, fast);
+  for (std::uint64_t first = 0; first < file.frames(); first += kRecordsAtOnce) {
+    const auto bad = file.read_bad(first, std::min(kRecordsAtOnce, file.frames() - first));
+    for (std::size_t i = 0; i < bad.size(); ++i) {
+      if (bad[i]) slow_values[first + i] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  return grid_of_columns(find_axis(slow, slow_values, options.slow_rule),
+                         find_axis(fast, fast_values, options.fast_rule));
+}
+
+FollowedOutput::FollowedOutput(std::filesystem::path path, std::chrono::duration<double> timeout)
+    : path_(std::move(path)), timeout_(timeout) {}
+
+FollowedOutput::State FollowedOutput::next(std::stop_token stop) {
+  const auto start = Clock::now();
+  while (true) {
+    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, path_.string(), "interrupted");
+    const bool late = seconds_since(start) >= timeout_.count();
+    std::error_code ignored;
+    if (std::filesystem::exists(path_, ignored)) {
+      State state{std::make_unique<PatternFile>(path_)};
+      const std::uint64_t frames = state.file->frames();
+      state.complete = state.file->is_closed() || late;
+      if (frames != seen_ || state.complete) {
+        seen_ = frames;
+        return state;
+      }
+    } else if (late) {
+      throw Error(ErrorKind::kInput, path_.string(),
+                  fmt::format("did not appear within {:g} seconds", timeout_.count()),
+                  "start the reduction, or give a longer `follow_timeout`");
+    }
+    sleep_unless_stopped(kLook, stop);
+  }
+}
+
+}  // namespace annulus

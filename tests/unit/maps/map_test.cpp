@@ -1,0 +1,243 @@
+#include <annulus/maps/map.hpp>
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "../outputs/samples.hpp"
+#include "message_of.hpp"
+
+namespace annulus {
+namespace {
+
+using samples::Folder;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsNan;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// Frame i at (y, x) = points[i].
+using Points = std::vector<std::vector<double>>;
+
+std::vector<ReducedFrame> frames_at(const Plan& plan, const Points& points, std::size_t first = 0) {
+  std::vector<ReducedFrame> frames;
+  for (std::size_t i = first; i < points.size(); ++i) {
+    frames.push_back(samples::make_frame(plan, i));
+    if (frames.back().fault.empty()) frames.back().point = points[i];
+  }
+  return frames;
+}
+
+std::unique_ptr<Sink> begin_scan(const std::filesystem::path& path, const std::shared_ptr<Plan>& plan) {
+  RunDescription run = samples::make_run();
+  run.columns = {{"y", "mm"}, {"x", "um"}};
+  return open_nexus(path, samples::job_of(plan), run, IfExists::kRefuse);
+}
+
+MapOptions over_x_and_y(const std::vector<std::string>& windows = {}) {
+  MapOptions options;
+  options.grid.slow = "y";
+  options.grid.fast = "x";
+  options.windows = all_windows(windows, {});
+  return options;
+}
+
+// What the sums of samples::make_frame() say of bins [first, end), without the library.
+double expected_window(const std::vector<std::uint64_t>& frames, std::uint32_t first, std::uint32_t end) {
+  double signal = 0, norm = 0;
+  for (const std::uint64_t i : frames) {
+    for (std::uint32_t bin = first; bin < end; ++bin) {
+      signal += 4.0 * static_cast<double>(i + bin);
+      norm += 2 * (bin == 0 ? 0 : bin - (samples::lacks_pixels(i) ? 0.5 : 0.0));
+    }
+  }
+  return signal / norm;
+}
+
+TEST(Map, HasAValuePerCell) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  // A zigzag of 3 x 2 points; frame 5 is bad, and the last point was taken twice.
+  const auto sink = begin_scan(folder / "a.nxs", plan);
+  sink->append(frames_at(*plan, {{0, 1}, {0, 2}, {0.5, 2}, {0.5, 1}, {1, 1}, {}, {1, 1}, {1, 2}}));
+  sink->close();
+  const PatternFile file(folder / "a.nxs");
+  const ScanMap map = make_map(file, over_x_and_y({"low=2:4", "high=5:6.5"}));
+  EXPECT_EQ(map.rows, 3);
+  EXPECT_EQ(map.columns, 2);
+  EXPECT_EQ(map.frames, 7);
+  EXPECT_EQ(map.left_out, 1);
+  EXPECT_EQ(map.empty_cells, 0);
+  EXPECT_EQ(map.crowded_cells, 1);
+  ASSERT_EQ(map.images.size(), 3);
+  const GridImage& low = map.images[0];
+  EXPECT_EQ(low.name, "low_intensity");
+  EXPECT_THAT(low.rows.positions, ElementsAre(0, 0.5, 1));
+  EXPECT_EQ(low.rows.name, "y");
+  EXPECT_EQ(low.columns.unit, "um");
+  EXPECT_THAT(low.values, ElementsAre(expected_window({0}, 1, 3), expected_window({1}, 1, 3),
+                                      expected_window({3}, 1, 3), expected_window({2}, 1, 3),
+                                      expected_window({4, 6}, 1, 3), expected_window({7}, 1, 3)));
+  EXPECT_EQ(map.images[1].values[3], expected_window({2}, 4, 6));
+  EXPECT_EQ(map.images[2].name, kFramesImage);
+  EXPECT_THAT(map.images[2].values, ElementsAre(1, 1, 1, 1, 2, 1));
+}
+
+TEST(Map, WithoutWindowsShowsThePattern) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const auto sink = begin_scan(folder / "a.nxs", plan);
+  sink->append(frames_at(*plan, {{0, 0}, {0, 1}, {1, 0}}));
+  sink->close();
+  const PatternFile file(folder / "a.nxs");
+  const ScanMap map = make_map(file, over_x_and_y());
+  EXPECT_THAT(map.images[0].values, ElementsAre(expected_window({0}, 0, 6), expected_window({1}, 0, 6),
+                                                expected_window({2}, 0, 6), IsNan()));
+  EXPECT_EQ(map.empty_cells, 1);
+}
+
+// Frame i is a peak on a slope: its background, centre, width and maximum are known.
+TEST(Map, PeaksHaveTheirBackgroundSubtracted) {
+  const Folder folder;
+  const auto plan = samples::make_plan(12);
+  const auto sink = begin_scan(folder / "a.nxs", plan);
+  const std::vector<std::int64_t> peak = {0, 0, 0, 0, 1, 4, 2, 0, 0, 0, 0, 0};
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    ReducedFrame frame = samples::make_frame(*plan, i);
+    frame.point = {static_cast<double>(i / 2), static_cast<double>(i % 2)};
+    frame.normalization = 1;
+    const auto signal = frame.sums[Quantity::kSignal];
+    const auto height = static_cast<std::int64_t>(i);
+    // Intensity 100 + 10 b + i x peak, of normalisation b.
+    for (std::int64_t b = 0; b < 12; ++b) signal[b] = (b * (100 + 10 * b + height * peak[b])) << 4;
+    frame.pattern = normalise(*plan, frame.sums);
+    sink->append({frame});
+  }
+  sink->close();
+  MapOptions options = over_x_and_y({"peak=4.5:9.5,1:4,10:13", "flat=10:12"});
+  options.values = {MapValue::kIntensity, MapValue::kError,   MapValue::kCentre,
+                    MapValue::kWidth,     MapValue::kMaximum, MapValue::kMaximumAt};
+  const PatternFile file(folder / "a.nxs");
+  const ScanMap map = make_map(file, options);
+  ASSERT_EQ(map.images.size(), 13);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto h = static_cast<double>(i);
+    // Bins 3 to 8 have centres 4.5 to 9.5, normalisations 3 to 8.
+    EXPECT_NEAR(map.images[0].values[i], h * (4 * 1 + 5 * 4 + 6 * 2) / (3 + 4 + 5 + 6 + 7 + 8), 1e-12);
+    EXPECT_GT(map.images[1].values[i], 0);
+    if (i == 0) continue;
+    const double centre = (5.5 * 1 + 6.5 * 4 + 7.5 * 2) / 7;
+    EXPECT_NEAR(map.images[2].values[i], centre, 1e-9);
+    const double square = (5.5 * 5.5 + 6.5 * 6.5 * 4 + 7.5 * 7.5 * 2) / 7;
+    EXPECT_NEAR(map.images[3].values[i], std::sqrt(square - centre * centre), 1e-9);
+    EXPECT_NEAR(map.images[4].values[i], 4 * h, 1e-10);
+    EXPECT_EQ(map.images[5].values[i], 6.5);
+    EXPECT_EQ(map.images[2].unit, "deg");
+  }
+  // Without sides nothing is subtracted.
+  EXPECT_DOUBLE_EQ(map.images[6].values[0], (9 * 190 + 10 * 200) / 19.0);
+}
+
+TEST(Map, FollowsTheShapeOfAScanWithoutMotors) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const auto sink = begin_scan(folder / "a.nxs", plan);
+  sink->append(frames_at(*plan, Points(4, std::vector<double>(2, kNan))));
+  sink->close();
+  MapOptions options;
+  options.grid.shape = GridOptions::GridShape{2, 3};
+  options.grid.zigzag = Zigzag::kOddReversed;
+  const PatternFile file(folder / "a.nxs");
+  const ScanMap map = make_map(file, options);
+  EXPECT_THAT(map.images[0].values,
+              ElementsAre(expected_window({0}, 0, 6), expected_window({1}, 0, 6), expected_window({2}, 0, 6),
+                          IsNan(), IsNan(), expected_window({3}, 0, 6)));
+  EXPECT_EQ(map.images[0].rows.name, "line");
+  EXPECT_THAT(map.images[0].columns.positions, ElementsAre(0, 1, 2));
+}
+
+TEST(Map, WhatMakesNoneIsNamed) {
+  const Folder folder;
+  const auto plan = samples::make_plan(6, false);
+  {
+    const auto sink = begin_scan(folder / "a.nxs", plan);
+    sink->append(frames_at(*plan, {{0, 1}, {0, 2}, {0, 3}}));
+    sink->close();
+    begin_scan(folder / "none.nxs", plan)->close();
+    const auto cake = samples::make_cake(2, 3);
+    const auto cakes = begin_scan(folder / "cake.nxs", cake);
+    cakes->append(frames_at(*cake, {{0, 1}, {1, 1}, {1, 0}}));
+    cakes->close();
+  }
+  const auto refusal = [&](ErrorKind kind, const char* name, const MapOptions& options) {
+    const PatternFile file(folder / name);
+    return message_of(kind, [&] { make_map(file, options); });
+  };
+  EXPECT_THAT(refusal(ErrorKind::kInput, "a.nxs", over_x_and_y()), HasSubstr("column y: it never moves"));
+  EXPECT_THAT(refusal(ErrorKind::kInput, "none.nxs", over_x_and_y()), HasSubstr("holds no frames"));
+  EXPECT_THAT(refusal(ErrorKind::kUsage, "cake.nxs", over_x_and_y()), HasSubstr("holds cakes"));
+  MapOptions options = over_x_and_y();
+  options.grid.fast = "z";
+  EXPECT_THAT(refusal(ErrorKind::kUsage, "a.nxs", options),
+              AllOf(HasSubstr("has no column 'z'"), HasSubstr("it has x, y")));
+  options.grid.fast.clear();
+  EXPECT_THAT(refusal(ErrorKind::kUsage, "a.nxs", options), HasSubstr("two motors, and one is given"));
+  options = over_x_and_y();
+  options.grid.shape = GridOptions::GridShape{1, 3};
+  EXPECT_THAT(refusal(ErrorKind::kUsage, "a.nxs", options), HasSubstr("`shape`"));
+  options = over_x_and_y();
+  options.values = {MapValue::kError};
+  EXPECT_THAT(refusal(ErrorKind::kUsage, "a.nxs", options), HasSubstr("has no errors"));
+  EXPECT_THAT(refusal(ErrorKind::kUsage, "a.nxs", MapOptions()), HasSubstr("which shape the scan is"));
+}
+
+TEST(Map, GrowsWithItsScan) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const Points points = {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {}, {2, 1}};
+  std::vector<std::uint64_t> seen;
+  std::vector<double> last;
+  std::jthread writer([&] {
+    const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
+    pause();
+    const auto sink = begin_scan(folder / "a.nxs", plan);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      sink->append({frames_at(*plan, points)[i]});
+      sink->flush();
+      pause();
+    }
+    sink->close();
+  });
+  FollowedOutput output(folder / "a.nxs", std::chrono::seconds(60));
+  bool complete = false;
+  follow_map(output, over_x_and_y({"low=2:4"}),
+             [&](const ScanMap& map, const PatternFile&, bool now_complete) {
+               seen.push_back(map.frames);
+               last = map.images[0].values;
+               complete = now_complete;
+             },
+             {});
+  EXPECT_TRUE(complete);
+  EXPECT_TRUE(std::ranges::is_sorted(seen));
+  EXPECT_GT(seen.size(), 2);
+  // With two frames a motor has not moved yet.
+  EXPECT_GE(seen.front(), 3);
+  EXPECT_EQ(seen.back(), 6);
+  const PatternFile file(folder / "a.nxs");
+  EXPECT_EQ(last, make_map(file, over_x_and_y({"low=2:4"})).images[0].values);
+}
+
+TEST(Map, AnOutputThatNeverComesIsNamed) {
+  const Folder folder;
+  FollowedOutput output(folder / "a.nxs", std::chrono::milliseconds(200));
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { output.next({}); }),
+              HasSubstr("did not appear within 0.2"));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(message_of(ErrorKind::kInterrupted, [&] { output.next(stop.get_token()); }).empty(), false);
+}
+
+}  // namespace
+}  // namespace annulus
