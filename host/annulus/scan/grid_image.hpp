@@ -24,4 +24,7 @@ struct GridImage {
   double at(std::size_t row, std::size_t column) const { return values[row * columns.positions.size() + column]; }
 };
 
+// What is wrong with an image, such as "its rows do not ascend"; empty for one that is as it is said above.
+std::string fault_of(const GridImage& image);
+
 }  // namespace annulus
