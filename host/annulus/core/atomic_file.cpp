@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <random>
 #include <string_view>
 #include <system_error>
@@ -67,6 +68,18 @@ void sync_folder_of(const fs::path& path) {
   if (descriptor < 0) return;
   ::fsync(descriptor);
   ::close(descriptor);
+}
+
+// Not every file system can refuse to replace in the first way, and some not in the
+// second.
+int give_name(const fs::path& from, const fs::path& to, bool replacing) {
+  if (!replacing) {
+    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+    if (::link(from.c_str(), to.c_str()) == 0) return ::unlink(from.c_str()) == 0 ? 0 : errno;
+    if (errno == EEXIST) return errno;
+  }
+  return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
 TemporaryFile create_temporary(const fs::path& path, mode_t mode) {

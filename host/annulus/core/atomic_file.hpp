@@ -22,6 +22,10 @@ void remove_abandoned(const std::filesystem::path& path);
 // name with the power.
 void sync_folder_of(const std::filesystem::path& path);
 
+// Renames a file. Returns errno, or 0. Without `replacing` EEXIST where there is one of that name, also if it
+// appeared a moment ago.
+int give_name(const std::filesystem::path& from, const std::filesystem::path& to, bool replacing);
+
 // A new file of such a name, open for writing: never one that was there, nor where a link leads. What is made
 // of it is up to the caller. The descriptor is -1, and errno says why, where it cannot be created.
 struct TemporaryFile {

@@ -3,7 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace annulus {
 namespace {
@@ -31,6 +33,20 @@ Hdf5Handle array_space(std::size_t count, std::size_t rows) {
   return {H5Screate_simple(2, size, nullptr), H5Sclose};
 }
 
+Hdf5Handle timeless(hid_t kind_of_list) {
+  Hdf5Handle list(H5Pcreate(kind_of_list), H5Pclose);
+  H5Pset_obj_track_times(list.get(), false);
+  return list;
+}
+
+Hdf5Handle put_group(hid_t parent, const std::string& name, const char* nx_class,
+                     const Hdf5Handle& creation) {
+  Hdf5Handle group(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT), H5Gclose);
+  if (!group) throw_hdf5(ErrorKind::kOutput, parent, fmt::format("cannot create the group \"{}\"", name));
+  write_attribute(group.get(), "NX_class", std::string_view(nx_class));
+  return group;
+}
+
 void put_attribute(hid_t object, const char* name, hid_t type, hid_t space, const void* value) {
   Hdf5Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute || H5Awrite(attribute.get(), type, value) < 0) {
@@ -39,12 +55,24 @@ void put_attribute(hid_t object, const char* name, hid_t type, hid_t space, cons
 }
 
 Hdf5Handle put_dataset(hid_t parent, const std::string& name, hid_t type, hid_t space, const void* values) {
-  Hdf5Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+  const Hdf5Handle creation = timeless(H5P_DATASET_CREATE);
+  Hdf5Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, creation.get(), H5P_DEFAULT),
                      H5Dclose);
   if (!dataset || H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
     throw_hdf5(ErrorKind::kOutput, parent, fmt::format("cannot write the field \"{}\"", name));
   }
   return dataset;
+}
+
+// Counting the chunks of a dataset reads all of their index. C calls this.
+herr_t touch_object(hid_t file, const char* name, const H5O_info_t* object, void*) noexcept {
+  if (object->type != H5O_TYPE_DATASET) return 0;
+  const Hdf5Handle dataset(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  hsize_t chunks = 0;
+  H5Dget_num_chunks(dataset.get(), space.get(), &chunks);
+  H5Eclear2(H5E_DEFAULT);
+  return 0;
 }
 
 // Both a dataset and an attribute can hold text of fixed or variable length.
@@ -85,10 +113,13 @@ void throw_hdf5(ErrorKind kind, hid_t object, std::string_view what) {
 }
 
 Hdf5Handle create_group(hid_t parent, const std::string& name, const char* nx_class) {
-  Hdf5Handle group(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-  if (!group) throw_hdf5(ErrorKind::kOutput, parent, fmt::format("cannot create the group \"{}\"", name));
-  write_attribute(group.get(), "NX_class", std::string_view(nx_class));
-  return group;
+  return put_group(parent, name, nx_class, timeless(H5P_GROUP_CREATE));
+}
+
+Hdf5Handle create_ordered_group(hid_t parent, const std::string& name, const char* nx_class) {
+  const Hdf5Handle creation = timeless(H5P_GROUP_CREATE);
+  H5Pset_link_creation_order(creation.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  return put_group(parent, name, nx_class, creation);
 }
 
 void write_attribute(hid_t object, const char* name, std::string_view text) {
@@ -161,7 +192,7 @@ bool has_object(hid_t parent, const std::string& path) {
   }
 }
 
-std::vector<std::string> names_in_group(hid_t parent, const std::string& path) {
+std::vector<std::string> names_in_group(hid_t parent, const std::string& path, NameOrder order) {
   std::vector<std::string> names;
   if (!has_object(parent, path)) return names;
   const Hdf5Handle group(H5Gopen2(parent, path.c_str(), H5P_DEFAULT), H5Gclose);
@@ -170,6 +201,11 @@ std::vector<std::string> names_in_group(hid_t parent, const std::string& path) {
     static_cast<std::vector<std::string>*>(data)->emplace_back(name);
     return 0;
   };
+  if (order == NameOrder::kAsCreated &&
+      H5Literate(group.get(), H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collect, &names) >= 0) {
+    return names;
+  }
+  names.clear();
   H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names);
   return names;
 }
@@ -194,6 +230,35 @@ std::optional<std::string> read_text_attribute(hid_t parent, const std::string& 
   const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
   return text_value(type.get(), space.get(),
                     [&](hid_t memory, void* buffer) { return H5Aread(attribute.get(), memory, buffer); });
+}
+
+std::optional<std::vector<std::string>> read_texts_attribute(hid_t parent, const std::string& path,
+                                                             const char* name, std::size_t most) {
+  if (!has_object(parent, path) || H5Aexists_by_name(parent, path.c_str(), name, H5P_DEFAULT) <= 0) return {};
+  const Hdf5Handle attribute(H5Aopen_by_name(parent, path.c_str(), name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  const hssize_t claimed = H5Sget_simple_extent_npoints(space.get());
+  if (H5Tget_class(type.get()) != H5T_STRING || claimed < 0 || static_cast<std::size_t>(claimed) > most)
+    return {};
+  const auto count = static_cast<std::size_t>(claimed);
+  std::vector<std::string> texts;
+  if (H5Tis_variable_str(type.get()) > 0) {
+    const Hdf5Handle memory = text_type(H5T_VARIABLE);
+    H5Tset_cset(memory.get(), H5Tget_cset(type.get()));
+    std::vector<char*> pointers(count, nullptr);
+    if (H5Aread(attribute.get(), memory.get(), pointers.data()) < 0) return {};
+    for (const char* text : pointers) texts.emplace_back(text != nullptr ? text : "");
+    H5Dvlen_reclaim(memory.get(), space.get(), H5P_DEFAULT, pointers.data());
+    return texts;
+  }
+  const std::size_t size = H5Tget_size(type.get());
+  if (size == 0 || size > kLongestText / std::max<std::size_t>(count, 1)) return {};
+  std::string bytes(size * count, '\0');
+  if (H5Aread(attribute.get(), type.get(), bytes.data()) < 0) return {};
+  for (std::size_t i = 0; i < count; ++i)
+    texts.emplace_back(bytes.data() + i * size, strnlen(bytes.data() + i * size, size));
+  return texts;
 }
 
 std::optional<std::uint64_t> read_whole_number(hid_t parent, const std::string& path) {
@@ -230,6 +295,10 @@ std::optional<std::vector<double>> read_doubles(hid_t parent, const std::string&
   std::vector<double> values(static_cast<std::size_t>(count));
   if (H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) return {};
   return values;
+}
+
+void touch_objects(hid_t file) {
+  H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, touch_object, nullptr, H5O_INFO_BASIC);
 }
 
 }  // namespace annulus

@@ -19,8 +19,10 @@ std::string file_name_of(hid_t object);
 // Throws an error that names the file of `object` and HDF5's reason.
 [[noreturn]] void throw_hdf5(ErrorKind kind, hid_t object, std::string_view what);
 
-// Groups, scalars and attributes that are written once, when a file is created. They throw kOutput.
+// Groups, scalars and attributes that are written once, when a file is created. They throw kOutput. HDF5
+// stores no time of their making: the same content gives the same bytes.
 Hdf5Handle create_group(hid_t parent, const std::string& name, const char* nx_class);
+Hdf5Handle create_ordered_group(hid_t parent, const std::string& name, const char* nx_class);  // kAsCreated
 void write_attribute(hid_t object, const char* name, std::string_view text);
 void write_attribute(hid_t object, const char* name, const std::vector<std::string>& texts);
 void write_attribute(hid_t object, const char* name, double value);
@@ -45,10 +47,20 @@ std::optional<double> read_number_attribute(hid_t parent, const std::string& pat
 std::optional<std::vector<double>> read_doubles(hid_t parent, const std::string& path,
                                                 std::size_t most_values);
 
-// The names of what is in a group, by name; nothing if there is no such group.
-std::vector<std::string> names_in_group(hid_t parent, const std::string& path);
+// A list of texts; nothing if it is longer than `most`.
+std::optional<std::vector<std::string>> read_texts_attribute(hid_t parent, const std::string& path,
+                                                             const char* name, std::size_t most);
+
+// The names of what is in a group; nothing if there is no such group. By name where the group does not know
+// in which order they were created.
+enum class NameOrder { kByName, kAsCreated };
+std::vector<std::string> names_in_group(hid_t parent, const std::string& path,
+                                        NameOrder order = NameOrder::kByName);
 
 // False for every step of the path that does not exist, without an error.
 bool has_object(hid_t parent, const std::string& path);
+
+// What a probe does (hdf5/probe.hpp): finds all objects of a file and where their values lie.
+void touch_objects(hid_t file);
 
 }  // namespace annulus

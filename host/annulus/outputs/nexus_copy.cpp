@@ -1,5 +1,6 @@
 // The structure of a new output from that of another.
 
+#include <annulus/outputs/iso_time.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/stored_sums.hpp>
@@ -16,16 +17,6 @@ namespace {
 constexpr int kDeepestGroup = 32;
 constexpr int kMostSides = 8;
 constexpr std::size_t kLargestAttribute = std::size_t{1} << 20;
-
-std::vector<std::string> in_order(hid_t group, bool by_creation) {
-  std::vector<std::string> names;
-  const auto collect = [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
-    static_cast<std::vector<std::string>*>(data)->emplace_back(name);
-    return 0;
-  };
-  H5Literate(group, by_creation ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names);
-  return names;
-}
 
 class StructureCopy {
  public:
@@ -46,7 +37,8 @@ class StructureCopy {
     }
     copy_attributes(path);
     const bool by_creation = (order & H5P_CRT_ORDER_INDEXED) != 0;
-    for (const std::string& name : in_order(group.get(), by_creation))
+    for (const std::string& name :
+         names_in_group(from_, path, by_creation ? NameOrder::kAsCreated : NameOrder::kByName))
       copy_object((path == "/" ? path : path + "/") + name, depth + 1);
   }
 
@@ -146,7 +138,8 @@ void copy_structure(hid_t file, const std::string& name, const RunDescription& r
                                            {reduction + "/version", run.program_version},
                                            {input + "/configuration", run.config_json}};
   for (const auto& [option, text] : run.options) texts[option_path(from.get(), option)] = text;
-  write_root(file, name, run, now);
+  write_root(file, run.program_version, now);
+  write_attribute(file, "file_name", std::string_view(name));
   const Hdf5Handle made = create_group(file, "entry", "NXentry");
   write_end_time(file, now);
   write_flag(made.get(), "monitor_applied", false);  // until a frame says otherwise

@@ -1,5 +1,6 @@
 #include <annulus/core/text.hpp>
 #include <annulus/outputs/checksums.hpp>
+#include <annulus/outputs/iso_time.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/row_dataset.hpp>
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -40,13 +40,12 @@ constexpr std::string_view kAccumulatorsDescription =
 
 }  // namespace
 
-void write_root(hid_t file, const std::string& name, const RunDescription& run, const std::string& now) {
+void write_root(hid_t file, std::string_view version, std::string_view now) {
   write_attribute(file, "NX_class", std::string_view("NXroot"));
   write_attribute(file, "default", std::string_view("entry"));
   write_attribute(file, "creator", std::string_view(layout::kProgram));
-  write_attribute(file, "creator_version", std::string_view(run.program_version));
-  write_attribute(file, "file_name", std::string_view(name));
-  write_attribute(file, "file_time", std::string_view(now));
+  write_attribute(file, "creator_version", version);
+  write_attribute(file, "file_time", now);
   write_attribute(file, "HDF5_Version", std::string_view(H5_VERS_INFO));
 }
 
@@ -72,16 +71,6 @@ void write_instrument(hid_t entry, const Geometry& geometry) {
   write_number(detector.get(), "y_pixel_size", geometry.detector.pixel1, "m");
 }
 
-// Options keep the order in which the command table has them.
-Hdf5Handle create_input(hid_t reduction) {
-  const Hdf5Handle list(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
-  H5Pset_link_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-  Hdf5Handle input(H5Gcreate2(reduction, "input", H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Gclose);
-  if (!input) throw_hdf5(ErrorKind::kOutput, reduction, "cannot create the group \"input\"");
-  write_attribute(input.get(), "NX_class", std::string_view("NXparameters"));
-  return input;
-}
-
 std::string field_name(std::string name, std::set<std::string>& taken) {
   std::replace(name.begin(), name.end(), '/', '_');
   if (name.empty() || name == ".") name = "option";
@@ -99,7 +88,8 @@ Hdf5Handle write_reduction(hid_t entry, const Plan& plan, const RunDescription& 
   write_text(reduction.get(), "version", run.program_version);
   write_text(reduction.get(), "date", now);
   write_text(reduction.get(), "reference", kReference);
-  const Hdf5Handle input = create_input(reduction.get());
+  // Options keep the order in which the command table has them.
+  const Hdf5Handle input = create_ordered_group(reduction.get(), "input", "NXparameters");
   std::set<std::string> taken;
   for (const auto& [name, value] : run.options) write_text(input.get(), field_name(name, taken), value);
   // By the names that NXazint1d has for them: importers look for these.
@@ -276,21 +266,11 @@ void write_end_time(hid_t file, std::string now) {
   }
 }
 
-std::string iso_time() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  char text[40];
-  const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &local);
-  std::string result(text, length);
-  result.insert(result.size() - 2, 1, ':');  // +0100 -> +01:00
-  return result;
-}
-
 void write_structure(hid_t file, const std::string& name, const Job& job, const RunDescription& run) {
   const Plan& plan = *job.plan;
   const std::string now = iso_time();
-  write_root(file, name, run, now);
+  write_root(file, run.program_version, now);
+  write_attribute(file, "file_name", std::string_view(name));
   const Hdf5Handle entry = create_group(file, "entry", "NXentry");
   write_attribute(entry.get(), "default", std::string_view("data"));
   write_text(entry.get(), "definition", layout::kind_of(plan.axes).definition);

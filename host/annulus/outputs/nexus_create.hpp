@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace annulus {
@@ -18,14 +19,11 @@ void write_structure(hid_t file, const std::string& name, const Job& job, const 
 void copy_structure(hid_t file, const std::string& name, const RunDescription& run);
 
 // Parts of both. The end time is overwritten at each flush, which SWMR allows for a field of fixed size.
-void write_root(hid_t file, const std::string& name, const RunDescription& run, const std::string& now);
+void write_root(hid_t file, std::string_view version, std::string_view now);
 void write_end_time(hid_t file, std::string now);
 void create_columns(hid_t file, const std::vector<ColumnInfo>& columns, std::uint64_t expected);
 
 // Last: the checksum of what is stored once covers the names of all objects.
 void write_checksums(hid_t file, hid_t entry, std::uint64_t expected);
-
-// Now, as ISO 8601 with the offset from UTC.
-std::string iso_time();
 
 }  // namespace annulus

@@ -92,18 +92,6 @@ Hdf5Handle complete(const NewFile& made, const fs::path& place, Hdf5Handle file)
   refuse(made.path, reason, "make room or choose another `output`");
 }
 
-// Returns errno, or 0. Not every file system can refuse to replace in the first way, and some not in the
-// second.
-int give_name(const fs::path& from, const fs::path& to, bool replacing) {
-  if (!replacing) {
-    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
-    if (errno != EINVAL && errno != ENOSYS) return errno;
-    if (::link(from.c_str(), to.c_str()) == 0) return ::unlink(from.c_str()) == 0 ? 0 : errno;
-    if (errno == EEXIST) return errno;
-  }
-  return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
-}
-
 // A new file gets its name when it is complete, on the disk, and readers may open it: no viewer that waits
 // for the name meets half a file, or has it in its hands while the writer still needs it for itself; and
 // whoever is killed here leaves under the name what was there before. `old`: the file that it replaces.

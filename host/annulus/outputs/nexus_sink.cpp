@@ -1,5 +1,6 @@
 #include <annulus/core/text.hpp>
 #include <annulus/outputs/checksums.hpp>
+#include <annulus/outputs/iso_time.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>

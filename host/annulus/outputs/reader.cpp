@@ -2,6 +2,7 @@
 #include <annulus/hdf5/open_file.hpp>
 #include <annulus/hdf5/probe.hpp>
 #include <annulus/outputs/checksums.hpp>
+#include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/row_dataset.hpp>
@@ -38,34 +39,13 @@ bool is_output(hid_t file) {
          has_object(file, layout::kStatus) && has_object(file, layout::kIntensity);
 }
 
-// Counting the chunks of a dataset reads all of their index. C calls this.
-herr_t touch_object(hid_t file, const char* name, const H5O_info_t* object, void*) noexcept {
-  if (object->type != H5O_TYPE_DATASET) return 0;
-  const Hdf5Handle dataset(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose);
-  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
-  hsize_t chunks = 0;
-  H5Dget_num_chunks(dataset.get(), space.get(), &chunks);
-  H5Eclear2(H5E_DEFAULT);
-  return 0;
-}
-
 std::vector<std::pair<std::string, std::string>> read_options(hid_t file) {
   std::vector<std::pair<std::string, std::string>> options;
-  const Hdf5Handle input(H5Gopen2(file, layout::kInput, H5P_DEFAULT), H5Gclose);
-  if (!input) return options;
-  std::vector<std::string> names;
-  const auto collect = [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
-    static_cast<std::vector<std::string>*>(data)->emplace_back(name);
-    return 0;
-  };
-  if (H5Literate(input.get(), H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collect, &names) < 0) {
-    names.clear();
-    H5Literate(input.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names);
-  }
-  for (const std::string& name : names) {
+  const std::string input = layout::kInput;
+  for (const std::string& name : names_in_group(file, input, NameOrder::kAsCreated)) {
     const auto& reserved = layout::kReservedInputs;
     if (std::find(std::begin(reserved), std::end(reserved), name) != std::end(reserved)) continue;
-    if (auto text = read_text(input.get(), name)) options.emplace_back(name, *std::move(text));
+    if (auto text = read_text(file, input + "/" + name)) options.emplace_back(name, *std::move(text));
   }
   return options;
 }
@@ -355,6 +335,7 @@ bool holds_for_file(const std::filesystem::path& path, bool (*holds)(hid_t file)
 }
 
 bool has_marks_of_output(hid_t file) {
+  if (is_image_file(file)) return false;
   return read_text(file, std::string(layout::kReduction) + "/program") == layout::kProgram ||
          read_text_attribute(file, "/", "creator") == layout::kProgram ||
          has_object(file, layout::kChecksums);
@@ -381,11 +362,12 @@ bool probe_output(const std::filesystem::path& path) {
 }
 
 void touch_output(const std::filesystem::path& path) {
+  if (holds_for_file(path, is_image_file)) return touch_images(path);
   if (!is_annulus_output(path) && !was_annulus_output(path)) return;
   {
     const Hdf5Session scope;
     const Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
-    H5Ovisit2(file.get(), H5_INDEX_NAME, H5_ITER_INC, touch_object, nullptr, H5O_INFO_BASIC);
+    touch_objects(file.get());
   }
   try {
     const PatternFile patterns(path);

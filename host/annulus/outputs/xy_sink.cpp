@@ -4,7 +4,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/text.hpp>
 #include <annulus/core/url.hpp>
-#include <annulus/outputs/nexus_create.hpp>
+#include <annulus/outputs/iso_time.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/sink_checks.hpp>
 #include <annulus/outputs/stored_frames.hpp>

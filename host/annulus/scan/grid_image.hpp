@@ -26,4 +26,7 @@ struct GridImage {
   }
 };
 
+// What is wrong with an image, such as "its rows do not ascend"; empty for one that is as it is said above.
+std::string fault_of(const GridImage& image);
+
 }  // namespace annulus

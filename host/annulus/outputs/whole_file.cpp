@@ -1,0 +1,113 @@
+#include <annulus/core/atomic_file.hpp>
+#include <annulus/hdf5/open_file.hpp>
+#include <annulus/outputs/guarded_file.hpp>
+#include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/sink_checks.hpp>
+#include <annulus/outputs/whole_file.hpp>
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+namespace annulus {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Nothing is lost with a file of no bytes.
+bool may_be_replaced(const fs::path& path, const WholeFileKind& kind) {
+  std::error_code error;
+  if (fs::file_size(path, error) == 0 && !error) return true;
+  if (!probe_output(path)) return false;
+  const Hdf5Session scope;
+  const Hdf5Handle file = open_to_read(path, ReadFirst::kAsClosed);
+  return file && kind.is_one(file.get());
+}
+
+void check_replaceable(const fs::path& path, bool overwrite, const WholeFileKind& kind) {
+  const std::string another = fmt::format("choose another {}", kind.option);
+  if (!overwrite)
+    throw Error(ErrorKind::kOutput, path.string(), "exists already", "use `overwrite`, or " + another);
+  std::string fault = fmt::format("is not a {} that annulus wrote", kind.noun);
+  try {
+    if (may_be_replaced(path, kind)) return;
+  } catch (const Error& error) {
+    fault = error.fault();
+  }
+  throw Error(ErrorKind::kOutput, path.string(), fault + ", so it is not touched", another);
+}
+
+Hdf5Handle timeless_file() {
+  Hdf5Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  H5Pset_obj_track_times(creation.get(), false);  // of the root
+  return creation;
+}
+
+std::string reason_of_opening(const WriteFault& fault) {
+  if (fault.locked_out) return "another program is writing this file";
+  return fault.open_error != 0 ? std::strerror(fault.open_error) : hdf5_reason();
+}
+
+// The name of the new file, complete and on the disk. Leaves nothing where it throws.
+fs::path write_beside(const fs::path& path, const std::shared_ptr<WriteFault>& fault,
+                      const std::function<void(hid_t file)>& fill) {
+  const Hdf5Handle access = guarded_access(fault), creation = timeless_file();
+  fs::path partial;
+  Hdf5Handle file;
+  for (int attempt = 0; !file && (attempt == 0 || fault->open_error == EEXIST); ++attempt) {
+    partial = temporary_name(path, attempt);
+    fault->open_error = 0;
+    file = Hdf5Handle(H5Fcreate(partial.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), H5Fclose);
+  }
+  if (!file) throw Error(ErrorKind::kOutput, path.string(), reason_of_opening(*fault));
+  std::string reason;
+  try {
+    fill(file.get());
+  } catch (const Error& error) {
+    reason = error.fault();
+  }
+  if (!file.reset() && reason.empty()) reason = hdf5_reason();
+  if (fault->failed()) reason = std::strerror(fault->error_number);
+  if (reason.empty()) return partial;
+  std::error_code ignored;
+  fs::remove(partial, ignored);
+  throw Error(ErrorKind::kOutput, path.string(), reason);
+}
+
+}  // namespace
+
+void write_whole_file(const fs::path& path, bool overwrite, const WholeFileKind& kind,
+                      const std::function<void(hid_t file)>& fill) {
+  check_output_folder(path);
+  std::error_code error;
+  const bool replacing = fs::exists(path, error);
+  if (replacing) check_replaceable(path, overwrite, kind);
+  const auto refuse = [&](const std::string& reason) {
+    throw Error(ErrorKind::kOutput, path.string(),
+                fmt::format("the {} cannot be written: {}", kind.noun, reason),
+                fmt::format("make room, or choose another {}", kind.option));
+  };
+  const Hdf5Session scope;
+  // A link stays one: what it points to is replaced.
+  fs::path place = replacing ? fs::canonical(path, error) : path;
+  if (error) place = path;
+  const auto fault = std::make_shared<WriteFault>();
+  std::optional<WriterLock> old;
+  if (replacing && !old.emplace(place, *fault)) refuse(reason_of_opening(*fault));
+  remove_abandoned(place);
+  fs::path partial;
+  try {
+    partial = write_beside(place, fault, fill);
+  } catch (const Error& failure) {
+    refuse(failure.fault());
+  }
+  if (old) old->pass_on_permissions(partial);
+  const int failure = give_name(partial, place, replacing);
+  if (failure == 0) return sync_folder_of(place);
+  fs::remove(partial, error);
+  refuse(std::strerror(failure));
+}
+
+}  // namespace annulus
