@@ -1,4 +1,5 @@
 #include <annulus/core/error.hpp>
+#include <annulus/hdf5/handle.hpp>
 #include <annulus/maps/cell_reader.hpp>
 #include <annulus/outputs/stored_sums.hpp>
 #include <annulus/plan/merge.hpp>

@@ -104,7 +104,8 @@ ScanMap make_map(const PatternFile& file, const MapOptions& options, std::stop_t
   }
   map.left_out = file.frames() - map.frames;
   if (map.frames == 0)
-    throw Error(ErrorKind::kInput, file.path().string(), "no cell has a good frame", "the output says of each why it is bad");
+    throw Error(ErrorKind::kInput, file.path().string(), "no cell has a good frame",
+                "the output says of each why it is bad");
   return map;
 }
 
