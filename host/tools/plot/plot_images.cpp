@@ -24,7 +24,7 @@ constexpr double kSmallestSide = 5;  // of any panel
 // Pixels of a line of text.
 constexpr double kLargeText = 15;  // one panel
 constexpr double kSmallText = 12;
-constexpr double kThinnest = 0.12;  // part of its room that a panel to scale takes at least
+constexpr double kThinnest = 0.125;  // part of its room that a panel to scale takes at least
 
 struct ImagePanel {
   const GridImage* image = nullptr;
@@ -163,7 +163,8 @@ PageSize size_of_page(const Layout& layout, const PlotOptions& options) {
       too_many             ? "`image`"
       : page.width < width ? "`width`"
                            : "`height`",
-      fmt::format("{} x {} pixels have no room for {} panels", page.width, page.height, layout.panels()),
+      fmt::format("{} x {} pixels have no room for {} panel{}", page.width, page.height, layout.panels(),
+                  layout.panels() == 1 ? "" : "s"),
       too_many ? "choose fewer" : fmt::format("choose at least {} x {}, or fewer images", width, height));
 }
 

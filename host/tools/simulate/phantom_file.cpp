@@ -1,4 +1,5 @@
 #include <annulus/outputs/image_file.hpp>
+#include <annulus/scan/grid_image.hpp>
 #include <annulus/version.hpp>
 
 #include <fmt/core.h>
