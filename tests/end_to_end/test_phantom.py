@@ -205,6 +205,19 @@ def test_the_truth_has_a_default_plot(simulate):
             assert group[axis].shape == (length,)
 
 
+def test_densities_are_images_too(simulate):
+    with h5py.File(simulate("--voxels", 6, "--angles", 1) / "scan_phantom.nxs") as file:
+        entry = file["entry"]
+        phantom = entry["phantom"]
+        names = [name.decode() + "_density" for name in phantom["phase"][()]]
+        assert list(entry.attrs["images"]) == names
+        for name, density in zip(names, phantom["density"][()]):
+            group = entry[name]
+            assert (group[group.attrs["signal"]][()] == density).all()
+            for axis, known in zip(group.attrs["axes"], ("y", "x")):
+                assert (group[axis][()] == phantom[known][()]).all() and group[axis].attrs["units"] == "mm"
+
+
 def test_the_same_seed_gives_the_same_bytes_whatever_the_threads(simulate):
     options = ["--voxels", 5, "--angles", 3, *UNEVEN]
     one = simulate(*options, "--threads", 1, folder="one", phantom="random")
