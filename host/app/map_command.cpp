@@ -4,7 +4,9 @@
 #include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/iso_time.hpp>
 #include <annulus/version.hpp>
+
 #include <nlohmann/json.hpp>
+#include <tools/plot/image_rows.hpp>
 #include <tools/plot/plot.hpp>
 
 #include <memory>
@@ -17,6 +19,7 @@
 #include "grid_options.hpp"
 #include "interrupt.hpp"
 #include "json_text.hpp"
+#include "picture_output.hpp"
 #include "print.hpp"
 #include "progress.hpp"
 
@@ -58,7 +61,8 @@ std::string text_of(Range range) { return fmt::format("{}:{}", range.low, range.
 
 std::string text_of(const Window& window) {
   std::string text = fmt::format("{}={}", window.name, text_of(window.range));
-  if (window.sides) text += fmt::format(",{},{}", text_of(window.sides->first), text_of(window.sides->second));
+  if (window.sides)
+    text += fmt::format(",{},{}", text_of(window.sides->first), text_of(window.sides->second));
   return text;
 }
 
@@ -80,13 +84,14 @@ class MapWriter {
                   {"frames_left_out", static_cast<double>(map.left_out)},
                   {"empty_cells", static_cast<double>(map.empty_cells)},
                   {"crowded_cells", static_cast<double>(map.crowded_cells)}};
-    for (const Window& window : options_.windows) info.facts.emplace_back("window_" + window.name, text_of(window));
+    for (const Window& window : options_.windows)
+      info.facts.emplace_back("window_" + window.name, text_of(window));
     write_images(info, map.images, command_.output, overwrite_);
     overwrite_ = true;  // this one was written by us
     if (!command_.picture.empty()) {
       std::vector<GridImage> drawn = map.images;
       std::erase_if(drawn, [](const GridImage& image) { return image.name == kFramesImage; });
-      plot_images(arrange_panels(std::move(drawn)), command_.plot, command_.picture);
+      plot_images(rows_of_images(std::move(drawn)), command_.plot, command_.picture);
     }
   }
 
@@ -121,14 +126,15 @@ void report(const MapCommand& command, const ScanMap& map) {
 
 int make_maps(const MapCommand& command) {
   const MapOptions options = options_of(command);
+  if (!command.picture.empty()) check_replaceable(command.picture, command.overwrite, "`picture`");
   MapWriter writer(command, options);
   const std::stop_token stop = catch_interrupts();
   const bool silent = command.quiet || command.json;
   if (!command.follow) {
     const PatternFile file(command.input);
     Progress progress("mapping", silent);
-    const ScanMap map = make_map(file, options, stop,
-                                 [&](std::uint64_t done) { progress.update(done, 0, file.frames()); });
+    const ScanMap map =
+        make_map(file, options, stop, [&](std::uint64_t done) { progress.update(done, 0, file.frames()); });
     progress.finish();
     writer.write(map, file);
     report(command, map);

@@ -4,15 +4,14 @@
 
 #include <fmt/core.h>
 #include <tools/plot/image_rows.hpp>
-#include <tools/plot/picture_mark.hpp>
 #include <tools/plot/plot.hpp>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "picture_output.hpp"
 #include "print.hpp"
 
 namespace annulus::app {
@@ -28,15 +27,6 @@ struct PlotCommand {
   bool overwrite = false;
   bool quiet = false;
 };
-
-// Drawing again is what one does all day; the files of others are not touched unasked.
-void check_replaceable(const std::filesystem::path& picture, bool overwrite) {
-  std::error_code unreadable;
-  const auto state = std::filesystem::status(picture, unreadable);
-  if (!std::filesystem::exists(state) || overwrite || is_marked_picture(picture)) return;
-  throw Error(ErrorKind::kOutput, picture.string(), "exists already, and is no picture that annulus drew",
-              "use `overwrite`, or choose another `output`");
-}
 
 [[noreturn]] void refuse_option(const char* option, const char* fault, const char* cure) {
   throw Error(ErrorKind::kUsage, option, fault, cure);
@@ -130,11 +120,6 @@ void add_plot(CommandLine& program) {
   Command command =
       program.add_command("plot", "Draw patterns, cakes, the stack of a scan, or images, to PNG or SVG");
   const auto state = std::make_shared<PlotCommand>();
-  static const std::map<std::string, PlotScale> kScales = {
-      {"linear", PlotScale::kLinear}, {"sqrt", PlotScale::kSqrt}, {"log", PlotScale::kLog}};
-  const auto fault_of_scale = [](const std::string& name) {
-    return kScales.contains(name) ? "" : fmt::format("'{}' is not one of linear, sqrt, log", name);
-  };
   command.add_positional("input", &state->input, "NeXus file of patterns, cakes or images").required();
   command.add("output", &state->picture, "Picture, .png or .svg (default: named after the input)", 'o');
   command.add("stack", &state->stack, "All frames as a map of frame number and radial axis");
@@ -145,11 +130,7 @@ void add_plot(CommandLine& program) {
       });
   command.add("image", &state->images, "Images to draw, by name (default: all of the file)");
   command.add("beside", &state->beside, "File of images to draw at the left of those of the input");
-  command
-      .add_text(
-          "scale", [state](const std::string& name) { state->options.scale = kScales.at(name); },
-          "linear, sqrt or log", "linear")
-      .check(fault_of_scale);
+  add_scale(command, state->options.scale);
   command.add("radial_range", &state->options.radial_range, "Part of the axis to show");
   command.add("title", &state->options.title, "Title (default: the file and what is drawn; of images none)");
   command.add("width", &state->options.width, "Pixels (default: 1000; of images as the panels need)");

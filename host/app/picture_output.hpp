@@ -1,0 +1,19 @@
+// What commands that draw have in common: where a picture may go, and its colours.
+#pragma once
+
+#include <tools/plot/plot.hpp>
+
+#include <filesystem>
+
+#include "command_line.hpp"
+
+namespace annulus::app {
+
+// Drawing again is what one does all day; the files of others are not touched unasked. `option` names the
+// picture, in backticks. Throws kOutput.
+void check_replaceable(const std::filesystem::path& picture, bool overwrite, const char* option = "`output`");
+
+// --scale; the scale must live as long as the command.
+void add_scale(Command& command, PlotScale& scale);
+
+}  // namespace annulus::app
