@@ -20,7 +20,6 @@ namespace annulus {
 namespace {
 
 constexpr std::uint32_t kSmallest = 160;
-constexpr std::uint32_t kLargest = 16384;
 constexpr double kDotsPerInch = 72;  // so that a point is a pixel in both drivers
 constexpr PLINT kBackground = 0;
 constexpr PLINT kPen = 1;  // the one entry of PLplot's colour table that is changed for every stroke
@@ -108,7 +107,8 @@ std::string fitted(const std::string& text, double width, Cut cut) {
   return result;
 }
 
-Canvas::Canvas(const std::filesystem::path& picture, std::uint32_t width, std::uint32_t height)
+Canvas::Canvas(const std::filesystem::path& picture, std::uint32_t width, std::uint32_t height,
+               std::optional<double> em)
     : picture_(picture), width_(width), height_(height) {
   static std::mutex one_at_a_time;  // PLplot keeps its state in globals
   std::string ending = picture.extension().string();
@@ -124,7 +124,7 @@ Canvas::Canvas(const std::filesystem::path& picture, std::uint32_t width, std::u
                 fmt::format("choose from {} to {}", kSmallest, kLargest));
   }
   vector_ = ending == ".svg";
-  em_ = std::clamp(std::min(width_ / 68, height_ / 42), 9.0, 60.0);
+  em_ = std::clamp(em.value_or(std::min(width_ / 68, height_ / 42)), kSmallestText, 60.0);
   check_output_folder(picture_);
   temporary_ = create_picture(picture_);
 
@@ -225,11 +225,11 @@ void Canvas::y_axis(const std::vector<Tick>& ticks, const std::string& label, bo
   begin_panel(data);
 }
 
-void Canvas::title(const std::string& text_of_title, Cut cut) {
+void Canvas::title(const std::string& text_of_title, Cut cut, std::optional<double> width) {
   const Panel data = panel_;
   begin_page();
   text((data.left + data.right) / 2, data.top + 1.1 * em_,
-       fitted(text_of_title, (data.right - data.left) / em_, cut), 0.5, kInk);
+       fitted(text_of_title, width.value_or(data.right - data.left) / em_, cut), 0.5, kInk);
   begin_panel(data);
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,9 +68,16 @@ std::string fitted(const std::string& text, double width, Cut cut);
 
 class Canvas {
  public:
+  static constexpr std::uint32_t kLargest = 16384;  // side of a picture, pixels
+  static constexpr double kSmallestText = 9;        // height of a line, pixels
+
   // Throws kUsage for another ending than .png or .svg or an absurd size.
-  Canvas(const std::filesystem::path& picture, std::uint32_t width, std::uint32_t height);
+  // Without `em` the text suits a picture of one panel.
+  Canvas(const std::filesystem::path& picture, std::uint32_t width, std::uint32_t height,
+         std::optional<double> em = {});
   ~Canvas();
+  Canvas(const Canvas&) = delete;
+  Canvas& operator=(const Canvas&) = delete;
 
   double width() const { return width_; }
   double height() const { return height_; }
@@ -87,7 +95,8 @@ class Canvas {
   void frame();
   void x_axis(const std::vector<Tick>& ticks, const std::string& label);
   void y_axis(const std::vector<Tick>& ticks, const std::string& label, bool on_the_right = false);
-  void title(const std::string& text, Cut cut);
+  // Above the current panel; `width`: the pixels that it may have, without: those of the panel.
+  void title(const std::string& text, Cut cut, std::optional<double> width = {});
   void text(double x, double y, const std::string& text, double justification, Colour colour);
 
   // Puts the finished picture in its place. Throws kOutput.

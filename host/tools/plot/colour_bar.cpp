@@ -22,12 +22,17 @@ ColourBar::ColourBar(const Panel& panel, const Contrast& contrast, double em)
   ticks = contrast.ticks(ticks_for(colours.top - colours.bottom, 4.5 * em));
 }
 
-double colour_bar_room(const std::vector<Tick>& ticks) {
+double needed_colour_bar_room(const std::vector<Tick>& ticks, bool with_words) {
   constexpr double kHalfALabel = 1;  // and a little paper at its right
-  return std::max(kUsualColourBarRoom, kRightEdge + y_label_distance(ticks) + kHalfALabel);
+  return kRightEdge +
+         (with_words ? y_label_distance(ticks) + kHalfALabel : widest_label(ticks) + kHalfALabel);
 }
 
-void draw_colour_bar(Canvas& canvas, const ColourBar& bar) {
+double colour_bar_room(const std::vector<Tick>& ticks) {
+  return std::max(kUsualColourBarRoom, needed_colour_bar_room(ticks, true));
+}
+
+void draw_colour_bar(Canvas& canvas, const ColourBar& bar, const std::string& words) {
   canvas.begin_page();
   const Panel& colours = bar.colours;
   const double middle = (colours.left + colours.right) / 2;
@@ -53,7 +58,7 @@ void draw_colour_bar(Canvas& canvas, const ColourBar& bar) {
                  colours.bottom},
       kInk, canvas.thin_line());
   canvas.begin_panel(bar.colours);
-  canvas.y_axis(bar.ticks, "Intensity (arb. units)", true);
+  canvas.y_axis(bar.ticks, words, true);
 }
 
 }  // namespace annulus

@@ -17,10 +17,14 @@ struct ColourBar {
   std::vector<Tick> ticks;
 };
 
-// What a bar takes to the right of the panel, in lines of text: more than usual if its labels are wide.
+// What a bar takes to the right of the panel, in lines of text, with words beside it or without.
+double needed_colour_bar_room(const std::vector<Tick>& ticks, bool with_words);
+
+// More than usual only if its labels are wide.
 constexpr double kUsualColourBarRoom = 11;
 double colour_bar_room(const std::vector<Tick>& ticks);
 
-void draw_colour_bar(Canvas& canvas, const ColourBar& bar);
+// words: what the values are.
+void draw_colour_bar(Canvas& canvas, const ColourBar& bar, const std::string& words);
 
 }  // namespace annulus

@@ -10,12 +10,18 @@ namespace annulus {
 namespace {
 
 constexpr Colour kNeutral{208, 208, 208};
-constexpr std::size_t kMostVectorCells = 240;  // a side, in an SVG: every cell is an element of the file
+constexpr std::size_t kMostVectorCells = 240;    // a side, in an SVG: every cell is an element of the file
+constexpr std::size_t kFewestVectorCells = 100;  // however many panels share the file
 // Hot pixels and the beam stop's rim would otherwise take the whole scale.
 constexpr double kLowShare = 0.01;
 constexpr double kHighShare = 0.995;
 
 }  // namespace
+
+bool can_be_shown(const StackGrid& grid, PlotScale scale) {
+  return std::ranges::any_of(
+      grid.values, [scale](double v) { return std::isfinite(v) && (scale != PlotScale::kLog || v > 0); });
+}
 
 Contrast::Contrast(const StackGrid& grid, PlotScale scale) : scale_(scale) {
   std::vector<double> values = grid.values;
@@ -62,26 +68,32 @@ std::vector<Tick> Contrast::ticks(int wanted) const {
   return ticks;
 }
 
-MostCells most_cells(const Canvas& canvas, const Panel& panel) {
+MostCells most_cells(const Canvas& canvas, const Panel& panel, std::size_t panels) {
   MostCells most{static_cast<std::size_t>(std::max(1.0, panel.top - panel.bottom)),
                  static_cast<std::size_t>(std::max(1.0, panel.right - panel.left))};
   if (canvas.is_vector()) {
-    most.rows = std::min(most.rows, kMostVectorCells);
-    most.columns = std::min(most.columns, kMostVectorCells);
+    const auto share = std::sqrt(std::min(1.0, 2.0 / static_cast<double>(panels)));
+    const auto side = std::max(kFewestVectorCells, static_cast<std::size_t>(share * kMostVectorCells));
+    most.rows = std::min(most.rows, side);
+    most.columns = std::min(most.columns, side);
   }
   return most;
 }
 
 // Neighbours of one colour become one rectangle. Each reaches one pixel into the next row and column, which
 // are drawn over it: antialiased edges would otherwise let the paper shine through.
-void draw_cells(Canvas& canvas, const StackGrid& grid, const Contrast& contrast, const Panel& panel) {
+void draw_cells(Canvas& canvas, const StackGrid& grid, const std::optional<Contrast>& contrast,
+                const Panel& panel) {
+  const auto level_at = [&](std::size_t row, std::size_t column) {
+    return contrast ? contrast->level(grid.at(row, column)) : Contrast::kNoValue;
+  };
   const double pixel_x = (panel.x_high - panel.x_low) / (panel.right - panel.left);
   const double pixel_y = (panel.y_high - panel.y_low) / (panel.top - panel.bottom);
   for (std::size_t row = 0; row < grid.rows; ++row) {
     for (std::size_t begin = 0; begin < grid.columns;) {
-      const int level = contrast.level(grid.at(row, begin));
+      const int level = level_at(row, begin);
       std::size_t end = begin + 1;
-      while (end < grid.columns && contrast.level(grid.at(row, end)) == level) ++end;
+      while (end < grid.columns && level_at(row, end) == level) ++end;
       canvas.rectangle(grid.x_edges[begin], std::min(grid.x_edges[end] + pixel_x, panel.x_high),
                        grid.y_edges[row], std::min(grid.y_edges[row + 1] + pixel_y, panel.y_high),
                        level == Contrast::kNoValue ? kNeutral : stack_colour(level));

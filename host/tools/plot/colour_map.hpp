@@ -4,9 +4,13 @@
 #include <tools/plot/canvas.hpp>
 #include <tools/plot/stack_grid.hpp>
 
+#include <optional>
 #include <vector>
 
 namespace annulus {
+
+// Whether there is a value that has a colour: a number and, on a scale of logarithms, a positive one.
+bool can_be_shown(const StackGrid& grid, PlotScale scale);
 
 // Values to levels of colour: linear, or with the low ones spread. Throws kInput if no value can be shown.
 class Contrast {
@@ -37,9 +41,10 @@ struct MostCells {
   std::size_t rows;
   std::size_t columns;
 };
-MostCells most_cells(const Canvas& canvas, const Panel& panel);
+MostCells most_cells(const Canvas& canvas, const Panel& panel, std::size_t panels = 1);
 
-// Cells without a value are grey, which is none of the colours.
-void draw_cells(Canvas& canvas, const StackGrid& grid, const Contrast& contrast, const Panel& panel);
+// Cells without a value are grey, which is none of the colours; without a contrast, all of them.
+void draw_cells(Canvas& canvas, const StackGrid& grid, const std::optional<Contrast>& contrast,
+                const Panel& panel);
 
 }  // namespace annulus

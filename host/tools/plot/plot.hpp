@@ -1,8 +1,10 @@
-// Pictures of output files: a pattern as a line, a scan as a map of frames, a cake as a map of its bins.
+// Pictures of output files: a pattern as a line, a scan as a map of frames, a cake as a map of its bins;
+// images over two axes in panels.
 #pragma once
 
 #include <annulus/outputs/reader.hpp>
 #include <annulus/plan/integration_options.hpp>
+#include <annulus/scan/grid_image.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -20,9 +22,10 @@ struct PlotOptions {
   std::vector<std::uint64_t> frames;
   std::optional<Range> radial_range;     // in the file's unit
   PlotScale scale = PlotScale::kLinear;  // of the intensity, or of the colours
-  std::string title;                     // empty: the file and what is drawn
-  std::uint32_t width = 1000;            // pixels
-  std::uint32_t height = 640;
+  std::string title;                     // empty: the file and what is drawn; of images none
+  // Pixels. Without: 1000 x 640; of images as many as the panels need.
+  std::optional<std::uint32_t> width;
+  std::optional<std::uint32_t> height;
 };
 
 // The name ends in .png or .svg. All throw kInput if there is nothing to draw, kUsage for options that do
@@ -35,5 +38,12 @@ void plot_cake(const PatternFile& file, const PlotOptions& options, const std::f
 
 // Reads the file in pieces and averages it down to the picture's pixels: memory does not grow with the scan.
 void plot_stack(const PatternFile& file, const PlotOptions& options, const std::filesystem::path& picture);
+
+// Panels in rows, from the top left, each with axes, title and colour bar; rows may differ in length. Cells
+// lie where they are: their edges are half way between positions. Row 0 is at the bottom, so y grows upwards,
+// of tomograms too. Where both axes have the same unit, a length is as long in x as in y, unless the panel
+// would be very thin. Cells without a value are grey, and a panel without any says so.
+void plot_images(const std::vector<std::vector<GridImage>>& rows, const PlotOptions& options,
+                 const std::filesystem::path& picture);
 
 }  // namespace annulus

@@ -71,7 +71,7 @@ Cake chosen_cake(const PatternFile& file, const std::vector<std::uint64_t>& rows
 void plot_cake(const PatternFile& file, const PlotOptions& options, const std::filesystem::path& picture) {
   const OutputHeader& header = file.header();
   const Cake cake = chosen_cake(file, options.frames);
-  Canvas canvas(picture, options.width, options.height);
+  Canvas canvas = page_for(options, picture);
   const double em = canvas.em();
   Panel panel = map_panel(canvas);
   const Axis& azimuths = header.axes.at(1);
@@ -81,7 +81,7 @@ void plot_cake(const PatternFile& file, const PlotOptions& options, const std::f
   const MostCells most = most_cells(canvas, panel);
   const StackGrid grid =
       make_cake_grid(header, cake.values, drawn_range(header, options), most.rows, most.columns);
-  draw_map(canvas, panel, grid, header, options, {y_ticks, label_of(azimuths), cake.title});
+  draw_radial_map(canvas, panel, grid, header, options, {y_ticks, label_of(azimuths), cake.title});
   canvas.finish();
 }
 

@@ -7,6 +7,10 @@
 
 namespace annulus {
 
+Canvas page_for(const PlotOptions& options, const std::filesystem::path& picture) {
+  return {picture, options.width.value_or(1000), options.height.value_or(640)};
+}
+
 Range drawn_range(const OutputHeader& header, const PlotOptions& options) {
   const Range range = options.radial_range.value_or(Range{header.radial().low(), header.radial().high()});
   if (std::isfinite(range.low) && std::isfinite(range.high) && range.low < range.high) return range;

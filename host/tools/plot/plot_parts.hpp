@@ -9,6 +9,9 @@
 
 namespace annulus {
 
+// A page of the size that the user wants, or of the usual one.
+Canvas page_for(const PlotOptions& options, const std::filesystem::path& picture);
+
 // The part of the axis to show. Throws kUsage for a range without extent or with its ends exchanged.
 Range drawn_range(const OutputHeader& header, const PlotOptions& options);
 

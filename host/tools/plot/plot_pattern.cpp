@@ -209,7 +209,7 @@ void plot_pattern(const StoredPatterns& patterns, const PlotOptions& options,
   const Range x = drawn_range(header, options);
   const Range y = value_range(curves, header.radial().centres, x, options.scale);
 
-  Canvas canvas(picture, options.width, options.height);
+  Canvas canvas = page_for(options, picture);
   const double em = canvas.em();
   Panel panel{0,     canvas.width() - 1.8 * em, 4.2 * em, canvas.height() - 2.6 * em, x.low, x.high, y.low,
               y.high};

@@ -23,7 +23,7 @@ std::vector<Tick> frame_ticks(double frames, int wanted) {
 
 void plot_stack(const PatternFile& file, const PlotOptions& options, const std::filesystem::path& picture) {
   if (file.frames() == 0) throw Error(ErrorKind::kInput, picture.string(), "there are no frames to draw yet");
-  Canvas canvas(picture, options.width, options.height);
+  Canvas canvas = page_for(options, picture);
   const double em = canvas.em();
   Panel panel = map_panel(canvas);
   const auto frames = static_cast<double>(file.frames());
@@ -31,8 +31,8 @@ void plot_stack(const PatternFile& file, const PlotOptions& options, const std::
   panel.left = (widest_label(y_ticks) + 3) * em;
   const MostCells most = most_cells(canvas, panel);
   const StackGrid grid = make_stack_grid(file, drawn_range(file.header(), options), most.rows, most.columns);
-  draw_map(canvas, panel, grid, file.header(), options,
-           {y_ticks, "Frame", title_of(file.path(), frame_count(file.frames()))});
+  draw_radial_map(canvas, panel, grid, file.header(), options,
+                  {y_ticks, "Frame", title_of(file.path(), frame_count(file.frames()))});
   canvas.finish();
 }
 

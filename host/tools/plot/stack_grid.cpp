@@ -39,6 +39,12 @@ Cells radial_cells(const Axis& radial, Range range, std::size_t most) {
                     most);
 }
 
+std::vector<double> edges_of(const Cells& cells, const std::vector<double>& edges) {
+  std::vector<double> result;
+  for (const std::size_t bin : cells.beginning) result.push_back(edges[bin]);
+  return result;
+}
+
 std::vector<double> edges_of(const Cells& cells, const Axis& axis) {
   std::vector<double> result;
   for (const std::size_t bin : cells.beginning) {
@@ -125,6 +131,34 @@ StackGrid make_cake_grid(const OutputHeader& header, const std::vector<double>& 
   for (std::size_t i = 0; i < rows.cell_of.size(); ++i) {
     means.add(rows.cell_of[i], cake.data() + i * radial.bins());
   }
+  grid.values = means.means();
+  return grid;
+}
+
+std::vector<double> edges_between(const std::vector<double>& positions, double single) {
+  const std::size_t count = positions.size();
+  if (count == 1) return {positions[0] - single / 2, positions[0] + single / 2};
+  std::vector<double> edges{positions[0] - (positions[1] - positions[0]) / 2};
+  for (std::size_t i = 1; i < count; ++i) edges.push_back((positions[i - 1] + positions[i]) / 2);
+  edges.push_back(positions[count - 1] + (positions[count - 1] - positions[count - 2]) / 2);
+  return edges;
+}
+
+StackGrid make_image_grid(const GridImage& image, std::size_t most_rows, std::size_t most_columns) {
+  const std::vector<double>&y = image.rows.positions, &x = image.columns.positions;
+  // A line of a scan has square cells, as far as its positions tell.
+  const auto single = [&](const std::vector<double>& other) {
+    const bool comparable = image.rows.unit == image.columns.unit && other.size() > 1;
+    return comparable ? (other.back() - other.front()) / static_cast<double>(other.size() - 1) : 1;
+  };
+  const Cells columns = make_cells(0, x.size(), most_columns), rows = make_cells(0, y.size(), most_rows);
+  StackGrid grid;
+  grid.rows = rows.count();
+  grid.columns = columns.count();
+  grid.x_edges = edges_of(columns, edges_between(x, single(y)));
+  grid.y_edges = edges_of(rows, edges_between(y, single(x)));
+  CellMeans means(grid.rows, columns);
+  for (std::size_t i = 0; i < y.size(); ++i) means.add(rows.cell_of[i], image.values.data() + i * x.size());
   grid.values = means.means();
   return grid;
 }

@@ -1,8 +1,9 @@
-// A scan, or a cake, averaged down to the pixels of a picture.
+// A scan, a cake, or an image, averaged down to the pixels of a picture.
 #pragma once
 
 #include <annulus/outputs/reader.hpp>
 #include <annulus/plan/integration_options.hpp>
+#include <annulus/scan/grid_image.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -27,6 +28,13 @@ StackGrid make_stack_grid(const PatternFile& file, Range range, std::size_t most
 // The same for one cake of a file, given as header.bins() values.
 StackGrid make_cake_grid(const OutputHeader& header, const std::vector<double>& cake, Range range,
                          std::size_t most_rows, std::size_t most_columns);
+
+// The same for an image over two axes.
+StackGrid make_image_grid(const GridImage& image, std::size_t most_rows, std::size_t most_columns);
+
+// Half way between positions, and as far beyond the ends. A single one reaches half of `single` to both
+// sides.
+std::vector<double> edges_between(const std::vector<double>& positions, double single);
 
 // The value below which the given share of the finite values lies; NaN if there are none. `values` is
 // reordered.

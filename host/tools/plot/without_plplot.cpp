@@ -26,4 +26,9 @@ void plot_stack(const PatternFile&, const PlotOptions&, const std::filesystem::p
   refuse(picture);
 }
 
+void plot_images(const std::vector<std::vector<GridImage>>&, const PlotOptions&,
+                 const std::filesystem::path& picture) {
+  refuse(picture);
+}
+
 }  // namespace annulus

@@ -1,3 +1,6 @@
+#include <annulus/outputs/image_file.hpp>
+#include <annulus/version.hpp>
+
 #include <fmt/core.h>
 #include <tools/simulate/hdf5_output.hpp>
 #include <tools/simulate/phantom_file.hpp>
@@ -36,6 +39,30 @@ std::vector<double> dominant_phase(const std::vector<double>& density, std::size
   return dominant;
 }
 
+// The densities once more, an image per phase, as 'annulus plot' draws them. Without a date: the same scan
+// gives the same bytes.
+void add_density_images(hid_t entry, const PowderScan& scan, const std::vector<double>& density,
+                        const std::vector<double>& centres) {
+  ImageFileInfo info;
+  info.version = kVersion;
+  info.kind = "phantom";
+  info.facts = {{"phantom", scan.phantom()->options().name},
+                {"seed", static_cast<double>(scan.options().seed)}};
+  std::vector<GridImage> images;
+  auto plane = density.begin();
+  for (const std::string& phase : names_of_phases(scan.phantom()->phantom())) {
+    const auto end = plane + static_cast<std::ptrdiff_t>(centres.size() * centres.size());
+    images.push_back({phase + "_density",
+                      phase + ": density",
+                      "share of the volume",
+                      {"y", "mm", centres},
+                      {"x", "mm", centres},
+                      {plane, end}});
+    plane = end;
+  }
+  add_images(entry, info, images);
+}
+
 void describe_maps(hid_t entry, const PowderScan& scan, const Describer& describe) {
   const PhantomPattern& sample = *scan.phantom();
   const Phantom& phantom = sample.phantom();
@@ -61,6 +88,7 @@ void describe_maps(hid_t entry, const PowderScan& scan, const Describer& describ
   describe.numbers(group.get(), "fraction", maps.fraction, nullptr, extent);
   describe.numbers(group.get(), "dominant", dominant_phase(maps.density, phantom.phases().size()), nullptr,
                    {voxels, voxels});
+  add_density_images(entry, scan, maps.density, centres);
 }
 
 void describe_patterns(hid_t entry, const PowderScan& scan, const Describer& describe) {
