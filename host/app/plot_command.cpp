@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 #include <tools/plot/image_rows.hpp>
-#include <tools/plot/picture_mark.hpp>
 #include <tools/plot/plot.hpp>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "picture_output.hpp"
 #include "print.hpp"
 
 namespace annulus::app {
@@ -28,15 +28,6 @@ struct PlotCommand {
   bool overwrite = false;
   bool quiet = false;
 };
-
-// Drawing again is what one does all day; the files of others are not touched unasked.
-void check_replaceable(const std::filesystem::path& picture, bool overwrite) {
-  std::error_code unreadable;
-  const auto state = std::filesystem::status(picture, unreadable);
-  if (!std::filesystem::exists(state) || overwrite || is_marked_picture(picture)) return;
-  throw Error(ErrorKind::kOutput, picture.string(), "exists already, and is no picture that annulus drew",
-              "use `overwrite`, or choose another `output`");
-}
 
 [[noreturn]] void refuse_option(const char* option, const char* fault, const char* cure) {
   throw Error(ErrorKind::kUsage, option, fault, cure);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <tools/plot/plot.hpp>
 
 #include <functional>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "interrupt.hpp"
 #include "json_text.hpp"
 #include "option_names.hpp"
+#include "picture_output.hpp"
 #include "print.hpp"
 #include "progress.hpp"
 
@@ -32,6 +34,7 @@ struct TomoCommand {
   GridArguments grid;
   std::vector<std::string> windows;
   std::filesystem::path window_table;
+  std::filesystem::path picture;
   bool opencl = false;
   bool follow = false;
   double follow_timeout = 60;
@@ -89,11 +92,28 @@ void report_result(const TomoCommand& command, const TomoReport& report) {
   if (command.json) {
     nlohmann::ordered_json json = json_of(report);
     json["output"] = output;
+    if (!command.picture.empty()) json["picture"] = command.picture.string();
     print("{}\n", as_text(json));
   } else if (!command.quiet) {
     print_summary(report, command.options.windows.empty() ? "bins" : "windows");
     print("written: {}\n", on_one_line(output));
+    if (!command.picture.empty()) print("drawn: {}\n", on_one_line(command.picture.string()));
   }
+}
+
+void check_picture(const TomoCommand& command) {
+  if (command.picture.empty()) return;
+  if (command.options.windows.empty()) {
+    throw Error(ErrorKind::kUsage, "`picture`", "a volume of all bins is no picture",
+                "choose windows with `window`");
+  }
+  const std::string ending = command.picture.extension().string();
+  if (ending != ".png" && ending != ".svg") {
+    throw Error(ErrorKind::kUsage, "`picture`",
+                in_quotes(command.picture.string()) + " is no name of a picture",
+                "its name ends in .png or .svg");
+  }
+  check_replaceable(command.picture, command.options.overwrite, "`picture`");
 }
 
 // Images of windows, again and again if the scan goes on.
@@ -122,11 +142,21 @@ class WindowWriter {
       }
     }
     write_images(info, tomograms.images, options.output, overwrite_);
+    if (!command_.picture.empty()) draw(tomograms);
     overwrite_ = true;  // this one was written by us
     return seconds_since(start);
   }
 
  private:
+  // A row per window: its sinogram, then its tomogram.
+  void draw(const WindowTomograms& tomograms) const {
+    check_replaceable(command_.picture, overwrite_, "`picture`");
+    std::vector<std::vector<GridImage>> rows;
+    for (std::size_t i = 0; i < tomograms.images.size(); i += 2)
+      rows.push_back({tomograms.images[i], tomograms.images[i + 1]});
+    plot_images(rows, {}, command_.picture);
+  }
+
   static std::string as_line(const nlohmann::ordered_json& fact) {
     return fact.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
@@ -180,6 +210,7 @@ int make_tomograms(TomoCommand& command) {
     throw Error(ErrorKind::kUsage, "`follow`", "a tomogram of all bins is made when the scan is complete",
                 "choose windows with `window`, or leave it out");
   }
+  check_picture(command);
   const std::stop_token stop = catch_interrupts();
   if (command.follow) {
     report_result(command, follow_scan(command, stop));
@@ -276,6 +307,7 @@ void add_tomo(CommandLine& program) {
       .one_at_a_time();
   command.add("windows", &state->window_table,
               "Table of windows: name,from,to and for backgrounds left_from,left_to,right_from,right_to");
+  command.add("picture", &state->picture, "Of windows: also draw sinograms and tomograms, as PNG or SVG");
   command.add("follow", &state->follow, "Of windows: update the output while the input is written");
   command.add("follow_timeout", &state->follow_timeout,
               "Seconds without news after which a scan counts as complete");

@@ -400,7 +400,7 @@ def images_of():
     return read
 
 
-WINDOWS = ["--window", "host=0.15:0.35", "--window", "grain=0.65:0.85,0.35:0.45,0.85:0.99"]
+WINDOWS = ["--window", "host=0.12:0.38", "--window", "grain=0.62:0.88,0.32:0.48,0.88:0.98"]
 
 
 def test_windows(annulus, scan, tmp_path, images_of):
@@ -413,8 +413,8 @@ def test_windows(annulus, scan, tmp_path, images_of):
     # Bins have their centres at 0.05, 0.15, ... and equal weights.
     host = stored[:, :, 1:4].mean(axis=2)
     grain = stored[:, :, 6:9].mean(axis=2)
-    left, right = stored[:, :, 3:5].mean(axis=2), stored[:, :, 8:10].mean(axis=2)
-    grain = grain - (left + (right - left) * (0.75 - 0.40) / (0.90 - 0.40))
+    left, right = stored[:, :, 3:5].mean(axis=2), stored[:, :, 9]
+    grain = grain - (left + (right - left) * (0.75 - 0.40) / (0.95 - 0.40))
     for name, expected in (("host", host), ("grain", grain)):
         values, rows, columns = found[f"{name}_sinogram"]
         numpy.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-5 * numpy.abs(expected).max())
@@ -423,11 +423,22 @@ def test_windows(annulus, scan, tmp_path, images_of):
         values, rows, columns = found[f"{name}_tomogram"]
         assert_close(values[:, :, None], back_project(expected[:, :, None], numpy.arange(45) * 4.0, 20), 2e-5)
         numpy.testing.assert_allclose(rows, (numpy.arange(40) - 20) * 0.02, atol=1e-12)
-    table = write_table(tmp_path / "windows.csv", {"from": numpy.array([0.15]), "to": numpy.array([0.35])})
-    table.write_text(table.read_text().replace("from", "name,from").replace("0.15", "host,0.15"))
+    table = write_table(tmp_path / "windows.csv", {"from": numpy.array([0.12]), "to": numpy.array([0.38])})
+    table.write_text(table.read_text().replace("from", "name,from").replace("0.12", "host,0.12"))
     done = annulus("tomo", scan, "-o", tmp_path / "table.nxs", *COLUMNS, "--windows", table, "--centre", 0)
     assert done.returncode == 0, done.stderr
     assert numpy.array_equal(images_of(tmp_path / "table.nxs")["host_tomogram"][0], found["host_tomogram"][0])
+
+
+def test_a_picture_of_windows(annulus, scan, tmp_path):
+    for name, start in (("tomo.png", b"\x89PNG"), ("tomo.svg", b"<?xml")):
+        done = annulus("tomo", scan, "-o", tmp_path / "windows.nxs", *COLUMNS, *WINDOWS, "--picture", tmp_path / name, "--overwrite")
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / name).read_bytes().startswith(start) and f"drawn: {tmp_path / name}" in done.stdout
+    (tmp_path / "mine.png").write_text("mine")
+    done = annulus("tomo", scan, "-o", tmp_path / "other.nxs", *COLUMNS, *WINDOWS, "--picture", tmp_path / "mine.png")
+    assert done.returncode == OUTPUT and "--picture" in done.stderr and (tmp_path / "mine.png").read_text() == "mine"
+    assert not (tmp_path / "other.nxs").exists()
 
 
 def test_windows_have_the_axis_of_all_bins(annulus, scan, tomo, tmp_path):
@@ -436,11 +447,13 @@ def test_windows_have_the_axis_of_all_bins(annulus, scan, tomo, tmp_path):
 
 
 @pytest.mark.parametrize("options, words", [
-    (["--window", "a=5:6"], ["a", "no bins"]),
+    (["--window", "a=5:6"], ["a", "has no bin"]),
     (["--window", "a=0.1:0.3", "--window", "a=0.3:0.5"], ["a"]),
     (["--window", "0.1"], ["--window"]),
     (["--follow"], ["--follow", "--window"]),
     (["--window", "a=0.1:0.3", "--keep-sinogram"], ["--keep-sinogram"]),
+    (["--window", "a=0.1:0.3", "--picture", "tomo.jpg"], ["--picture", ".png or .svg"]),
+    (["--picture", "tomo.png"], ["--picture", "--window"]),
 ])
 def test_windows_that_make_no_sense(annulus, scan, tmp_path, options, words):
     done = annulus("tomo", scan, "-o", tmp_path / "tomo.nxs", *COLUMNS, *options)
@@ -451,7 +464,7 @@ def test_windows_that_make_no_sense(annulus, scan, tmp_path, options, words):
 def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path):
     """Frames appear in a folder angle by angle; integrate and tomo follow at the same time."""
     degrees, places = raster(angles=12, positions=24, first=-0.24, step=0.02)
-    values = intensities(degrees, places, step=0.04)
+    values = intensities(degrees, places, step=0.015)
     frames = tmp_path / "frames"
     frames.mkdir()
     (tmp_path / "line.poni").write_text(PONI.format(bins=BINS))
@@ -462,7 +475,7 @@ def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path):
          "--no-solid-angle", "--column", f"rot={table}#rot", "--column", f"x={table}#x", "-o", patterns_file, "-q", "--follow",
          "--follow-timeout", "3", frames])
     following = subprocess.Popen([program, "tomo", patterns_file, "-o", output, *COLUMNS, *WINDOWS, "--follow", "--follow-timeout", "60",
-                                  "--air", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                  "--air", "1", "--picture", tmp_path / "follow.png"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     shown = set()
     for angle in range(12):
         for frame in range(angle * 24, angle * 24 + 24):
@@ -480,6 +493,7 @@ def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path):
     done = annulus("tomo", patterns_file, "-o", tmp_path / "finished.nxs", *COLUMNS, *WINDOWS, "--air", 1)
     assert done.returncode == 0, done.stderr
     assert every_dataset(output) == every_dataset(tmp_path / "finished.nxs")
+    assert (tmp_path / "follow.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_phantom(annulus, tmp_path):

@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/maps/output_grid.hpp>
+#include <annulus/tomography/angle_weights.hpp>
 #include <annulus/xrd_ct/measured_scan.hpp>
 
 #include <fmt/format.h>
@@ -113,6 +114,13 @@ MeasuredScan find_scan(const PatternFile& file, const TomoOptions& options, bool
     place_by_shape(options, scan);
   } else {
     place_by_columns(file, options, scan);
+  }
+  std::vector<double> radians = scan.angle.positions;
+  for (double& angle : radians) angle *= std::numbers::pi / 180;
+  if (count_directions(radians) < 2) {
+    throw Error(ErrorKind::kInput, file.path().string(),
+                fmt::format("its {} angles are a single direction to look from", radians.size()),
+                "a tomogram needs several: is the column that of the rotation, and its unit right?");
   }
   if (!complete) scan.unfinished_row = row_of_last_frame(grid);
   return scan;
