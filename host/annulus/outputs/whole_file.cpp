@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <optional>
 
 namespace annulus {
@@ -63,16 +64,21 @@ fs::path write_beside(const fs::path& path, const std::shared_ptr<WriteFault>& f
   }
   if (!file) throw Error(ErrorKind::kOutput, path.string(), reason_of_opening(*fault));
   std::string reason;
+  std::exception_ptr other;  // a failure that is not of the writing
   try {
     fill(file.get());
   } catch (const Error& error) {
     reason = error.fault();
+    if (error.kind() != ErrorKind::kOutput) other = std::current_exception();
+  } catch (...) {
+    other = std::current_exception();
   }
   if (!file.reset() && reason.empty()) reason = hdf5_reason();
   if (fault->failed()) reason = std::strerror(fault->error_number);
-  if (reason.empty()) return partial;
+  if (reason.empty() && !other) return partial;
   std::error_code ignored;
   fs::remove(partial, ignored);
+  if (other) std::rethrow_exception(other);
   throw Error(ErrorKind::kOutput, path.string(), reason);
 }
 
@@ -101,6 +107,7 @@ void write_whole_file(const fs::path& path, bool overwrite, const WholeFileKind&
   try {
     partial = write_beside(place, fault, fill);
   } catch (const Error& failure) {
+    if (failure.kind() != ErrorKind::kOutput) throw;
     refuse(failure.fault());
   }
   if (old) old->pass_on_permissions(partial);

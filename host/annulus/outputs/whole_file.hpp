@@ -16,7 +16,8 @@ struct WholeFileKind {
 
 // The file has its name when it is complete and on the disk: who has the old one open keeps it, who opens the
 // name again and again never meets half a file. It has the permissions of the old one. An existing file is
-// replaced only if `overwrite` is set and it is empty or one of this kind. Throws kOutput.
+// replaced only if `overwrite` is set and it is empty or one of this kind. Throws kOutput;
+// what `fill` throws for other reasons passes, and leaves nothing behind.
 void write_whole_file(const std::filesystem::path& path, bool overwrite, const WholeFileKind& kind,
                       const std::function<void(hid_t file)>& fill);
 

@@ -1,0 +1,407 @@
+#include <annulus/core/clock.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/maps/cell_reader.hpp>
+#include <annulus/tomography/rotation_axis.hpp>
+#include <annulus/xrd_ct/clean_bins.hpp>
+#include <annulus/xrd_ct/measured_scan.hpp>
+#include <annulus/xrd_ct/reconstructor.hpp>
+#include <annulus/xrd_ct/resampling.hpp>
+#include <annulus/xrd_ct/tomo.hpp>
+#include <annulus/xrd_ct/volume_file.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace annulus {
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+
+constexpr double kUncertain = 0.5;  // of the axis, in steps: a warning
+constexpr double kCovered = 0.95;   // of the half turn: below, a warning
+
+// Adds the time it lives to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& sum) : sum_(sum) {}
+  ~Stopwatch() { sum_ += seconds_since(start_); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& sum_;
+  Clock::time_point start_ = Clock::now();
+};
+
+// Of the values that there are; NaN if there is none. Several sums side by side, always in the same order.
+double sum_of_known(std::span<const double> values) {
+  constexpr std::size_t kSums = 8;
+  std::array<double, kSums> sums{}, counts{};
+  const auto add = [&](std::size_t lane, double value) {
+    const bool known = !std::isnan(value);
+    sums[lane] += known ? value : 0;
+    counts[lane] += known ? 1 : 0;
+  };
+  std::size_t i = 0;
+  for (; i + kSums <= values.size(); i += kSums) {
+    for (std::size_t lane = 0; lane < kSums; ++lane) add(lane, values[i + lane]);
+  }
+  for (; i < values.size(); ++i) add(i % kSums, values[i]);
+  double sum = 0, count = 0;
+  for (std::size_t lane = 0; lane < kSums; ++lane) {
+    sum += sums[lane];
+    count += counts[lane];
+  }
+  return count > 0 ? sum : kNothing;
+}
+
+// Some bins, or windows, of all cells of the grid.
+struct Block {
+  Sinogram sinogram;
+  std::vector<std::uint8_t> has_gaps;  // of each bin: values of cells that have some are missing
+
+  Block(const ScanGrid& grid, std::size_t bins) : sinogram(grid.rows(), grid.cols(), bins), has_gaps(bins) {}
+
+  void take(std::size_t cell, std::span<const double> values) {
+    float* const to = sinogram.values.data() + cell * sinogram.bins;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      to[i] = static_cast<float>(values[i]);
+      has_gaps[i] |= static_cast<std::uint8_t>(std::isnan(values[i]));
+    }
+  }
+};
+
+// One scan on its way to a tomogram.
+class Tomography {
+ public:
+  Tomography(const PatternFile& file, const TomoOptions& options, bool complete, std::stop_token stop,
+             const TomoProgress& on_progress)
+      : file_(file),
+        options_(options),
+        stop_(std::move(stop)),
+        on_progress_(on_progress),
+        scan_(find_scan(file, options, complete)),
+        reader_(file, scan_.grid),
+        totals_(scan_.grid.cells(), kNothing) {
+    report_.frames = file.frames();
+    report_.positions = scan_.grid.cols();
+    report_.unit = scan_.translation.unit;
+    report_.step = scan_.step;
+    report_.unevenness = scan_.unevenness;
+    report_.resampled = scan_.is_uneven();
+    report_.warnings = scan_.remarks;
+    report_.frames_without_cell = report_.frames;
+    for (const std::uint32_t frames : reader_.good_frames()) {
+      report_.frames_without_cell -= frames;
+      report_.doubled_cells += frames > 1 ? 1 : 0;
+    }
+  }
+
+  TomoReport& report() { return report_; }
+
+  // How many bins fit into the memory at once.
+  std::size_t bins_at_once(std::size_t bins) const {
+    const ScanGeometry likely{radians(scan_.angle.positions), scan_.grid.cols(),
+                              static_cast<double>(scan_.grid.cols() - 1) / 2};
+    const BlockMemory memory = Reconstructor(likely, options_).memory();
+    const std::uint64_t bytes = options_.memory << 20U, least = memory.fixed + memory.per_bin;
+    if (bytes < least) {
+      throw Error(ErrorKind::kUsage, "`memory`",
+                  fmt::format("{} MiB are not enough to reconstruct a single bin", options_.memory),
+                  fmt::format("give {} or more", (least >> 20U) + 1));
+    }
+    return memory.bins_within(bytes, bins);
+  }
+
+  // What all bins together decide: kept projections, air, axis. Reads all of the input.
+  void read_totals() {
+    read(whole_pattern(),
+         [this](std::size_t cell, std::span<const double> values) { totals_[cell] = sum_of_known(values); });
+  }
+
+  Block read_bins(BinRange bins, bool with_totals) {
+    Block block(scan_.grid, bins.size());
+    read(bins, [&](std::size_t cell, std::span<const double> values) {
+      block.take(cell, values);
+      if (with_totals) totals_[cell] = sum_of_known(values);
+    });
+    return block;
+  }
+
+  Block read_windows() {
+    const Stopwatch watch(report_.seconds.reading);
+    std::vector<WindowBins> windows;
+    for (const Window& window : options_.windows) windows.push_back(bins_of(window, file_.header().radial()));
+    Block block(scan_.grid, windows.size());
+    std::vector<double> intensities(windows.size());
+    reader_.read_windows(
+        windows,
+        [&](std::size_t cell, std::span<const WindowValues> values) {
+          std::ranges::transform(values, intensities.begin(), &WindowValues::intensity);
+          block.take(cell, intensities);
+        },
+        stop_);
+    return block;
+  }
+
+  // From the totals.
+  void settle() {
+    const Stopwatch watch(report_.seconds.cleaning);
+    resampling_.emplace(scan_, totals_);
+    report_.angles = resampling_->rows().size();
+    report_.left_out = resampling_->left_out();
+    report_.filled_cells = resampling_->filled_cells();
+    for (const std::size_t row : resampling_->rows()) degrees_.push_back(scan_.angle.positions[row]);
+    Block sums(scan_.grid, 1);
+    for (std::size_t cell = 0; cell < totals_.size(); ++cell) sums.take(cell, std::span(&totals_[cell], 1));
+    resampling_->apply(sums.sinogram, options_.threads);
+    sums.has_gaps[0] = 0;  // which are filled now
+    cleaning_.stripes = options_.stripes;
+    cleaning_.threads = options_.threads;
+    if (options_.air > 0 && options_.air_use == AirUse::kScale)
+      cleaning_.factors = air_factors(sums.sinogram, options_.air, degrees_);
+    if (options_.air_use == AirUse::kSubtract) cleaning_.subtract_air = options_.air;
+    clean_bins(sums.sinogram, sums.has_gaps, cleaning_);
+    reconstructor_.emplace(ScanGeometry{radians(degrees_), scan_.grid.cols(), axis_in(sums.sinogram)},
+                           options_);
+    reconstructor_->describe(report_);
+    add_warnings();
+  }
+
+  // In place: the projections as they are reconstructed.
+  void clean(Block& block, std::size_t first_bin) {
+    const Stopwatch watch(report_.seconds.cleaning);
+    resampling_->apply(block.sinogram, options_.threads);
+    const CleanedBins cleaned = clean_bins(block.sinogram, block.has_gaps, cleaning_);
+    report_.filled_values += cleaned.filled_values;
+    report_.stripes += cleaned.stripes;
+    for (const std::size_t bin : cleaned.empty_bins) report_.empty_bins.push_back(first_bin + bin);
+  }
+
+  Tomogram reconstruct(const Sinogram& sinogram) {
+    const Stopwatch watch(report_.seconds.reconstructing);
+    Tomogram tomogram(reconstructor_->size(), sinogram.bins);
+    const std::size_t at_once = reconstructor_->bins_at_once();
+    for (std::size_t first = 0; first < sinogram.bins; first += at_once) {
+      const std::size_t count = std::min(at_once, sinogram.bins - first);
+      reconstructor_->reconstruct(sinogram.view().bins_from(first, count),
+                                  tomogram.view().bins_from(first, count));
+      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, file_.path().string(), "interrupted");
+    }
+    reconstructor_->describe(report_);
+    return tomogram;
+  }
+
+  // Distances from the axis of rotation.
+  ImageAxis voxel_axis(const char* name) const {
+    ImageAxis axis{name, scan_.translation.unit, {}};
+    const std::size_t size = reconstructor_->size();
+    for (std::size_t i = 0; i < size; ++i)
+      axis.positions.push_back((static_cast<double>(i) - static_cast<double>(size / 2)) * scan_.step);
+    return axis;
+  }
+  ImageAxis angle_axis() const { return {scan_.angle.name, scan_.angle.unit, degrees_}; }
+  const ImageAxis& translation_axis() const { return scan_.translation; }
+
+ private:
+  static std::vector<double> radians(std::vector<double> degrees) {
+    for (double& angle : degrees) angle *= std::numbers::pi / 180;
+    return degrees;
+  }
+
+  BinRange whole_pattern() const { return {0, file_.bins()}; }
+
+  template <typename Take>
+  void read(BinRange bins, const Take& take) {
+    const Stopwatch watch(report_.seconds.reading);
+    reader_.read_patterns(bins, take, stop_, [this](std::uint64_t frames) {
+      if (on_progress_) on_progress_(frames, file_.frames());
+    });
+  }
+
+  double axis_in(const Sinogram& sums) {
+    const std::vector<double>& places = scan_.translation.positions;
+    const auto last = static_cast<double>(places.size() - 1);
+    if (options_.centre) {
+      const double axis = (*options_.centre - places.front()) / scan_.step;
+      if (!(axis >= 0 && axis <= last)) {
+        throw Error(ErrorKind::kUsage, "`centre`",
+                    fmt::format("{} lies outside the scan", in_unit(*options_.centre)),
+                    fmt::format("the translation goes from {} to {}", in_unit(places.front()),
+                                in_unit(places.back())));
+      }
+      report_.centre = *options_.centre;
+      return axis;
+    }
+    try {
+      const AxisEstimate found = find_rotation_axis(sums.view(), radians(degrees_)).best;
+      report_.centre = places.front() + found.position * scan_.step;
+      report_.centre_uncertainty = found.uncertainty * scan_.step;
+      return found.position;
+    } catch (const Error& error) {
+      throw Error(error.kind(), file_.path().string(), error.fault(),
+                  fmt::format("give its position with `centre`, from {} to {}", in_unit(places.front()),
+                              in_unit(places.back())));
+    }
+  }
+
+  std::string in_unit(double place) const {
+    return fmt::format("{:g}{}{}", place, scan_.translation.unit.empty() ? "" : " ", scan_.translation.unit);
+  }
+
+  void add_warnings() {
+    std::vector<std::string>& warnings = report_.warnings;
+    if (report_.left_out > 0) {
+      warnings.push_back(
+          fmt::format("{} of {} projections have values at less than half of their positions and are "
+                      "left out",
+                      report_.left_out, scan_.grid.rows()));
+    }
+    if (report_.centre_uncertainty && *report_.centre_uncertainty > kUncertain * scan_.step) {
+      warnings.push_back(fmt::format("the axis of rotation was found at {}, uncertain by {:.2f} steps",
+                                     in_unit(report_.centre), *report_.centre_uncertainty / scan_.step));
+    }
+    const double covered =
+        weigh_angles(radians(degrees_), AngleWeighting::kSpacing).covered / std::numbers::pi;
+    if (covered < kCovered)
+      warnings.push_back(fmt::format("the directions cover {:.0f} of 180 degrees", 180 * covered));
+  }
+
+  const PatternFile& file_;
+  const TomoOptions& options_;
+  std::stop_token stop_;
+  const TomoProgress& on_progress_;
+  MeasuredScan scan_;
+  CellReader reader_;
+  std::vector<double> totals_;
+  std::optional<Resampling> resampling_;
+  std::vector<double> degrees_;  // of the projections that remain
+  Cleaning cleaning_;
+  std::optional<Reconstructor> reconstructor_;
+  TomoReport report_;
+};
+
+GridImage image_of(const Window& window, const char* what, const ImageAxis& rows, const ImageAxis& columns,
+                   std::span<const float> values, std::size_t stride) {
+  GridImage image{window.name + "_" + what, fmt::format("{}: {}", window.name, what), "", rows, columns, {}};
+  image.values.reserve(values.size() / stride);
+  for (std::size_t i = 0; i < values.size(); i += stride) image.values.push_back(values[i]);
+  return image;
+}
+
+// Frames that are not at the angle of the last one.
+std::size_t settled_frames(const MeasuredScan& scan) {
+  std::size_t frames = 0;
+  for (std::size_t row = 0; row < scan.grid.rows(); ++row) {
+    if (row == scan.unfinished_row) continue;
+    for (std::size_t col = 0; col < scan.grid.cols(); ++col) frames += scan.grid.frames_in(row, col).size();
+  }
+  return frames;
+}
+
+// All that the file of a volume holds.
+TomoReport write_bins(const PatternFile& file, const TomoOptions& options, std::stop_token stop,
+                      const TomoProgress& on_progress, hid_t output) {
+  Tomography tomography(file, options, true, std::move(stop), on_progress);
+  TomoReport& report = tomography.report();
+  const std::size_t bins = file.header().radial().bins();
+  const std::size_t at_once = tomography.bins_at_once(bins);
+  std::optional<Block> block;
+  if (at_once == bins) {
+    block.emplace(tomography.read_bins({0, bins}, true));
+  } else {
+    tomography.read_totals();
+  }
+  tomography.settle();
+  report.channels = bins;
+  VolumeDescription description{
+      options.input,          file.header().plan_hash,    as_text(options),
+      file.header().radial(), tomography.voxel_axis("y"), tomography.voxel_axis("x")};
+  if (options.keep_sinogram)
+    description.sinogram = std::pair(tomography.angle_axis(), tomography.translation_axis());
+  VolumeWriter writer(output, description, options.threads);
+  for (std::size_t first = 0; first < bins; first += at_once) {
+    const std::size_t count = std::min(at_once, bins - first);
+    if (!block) block.emplace(tomography.read_bins({first, first + count}, false));
+    tomography.clean(*block, first);
+    const Tomogram tomogram = tomography.reconstruct(block->sinogram);
+    const Stopwatch watch(report.seconds.writing);
+    writer.write_tomogram(first, tomogram);
+    if (options.keep_sinogram) writer.write_sinogram(first, block->sinogram);
+    block.reset();
+    ++report.blocks;
+  }
+  writer.write_facts(facts_of(report));
+  return report;
+}
+
+}  // namespace
+
+TomoReport reconstruct_bins(const TomoOptions& options, std::stop_token stop,
+                            const TomoProgress& on_progress) {
+  check_options(options);
+  const PatternFile file(options.input);
+  TomoReport report;
+  Clock::time_point end_of_work;
+  write_volume(options.output, options.overwrite, [&](hid_t output) {
+    report = write_bins(file, options, std::move(stop), on_progress, output);
+    end_of_work = Clock::now();
+  });
+  report.seconds.writing += seconds_since(end_of_work);
+  return report;
+}
+
+WindowTomograms reconstruct_windows(const PatternFile& file, const TomoOptions& options, bool complete,
+                                    std::stop_token stop, const TomoProgress& on_progress) {
+  check_options(options);
+  Tomography tomography(file, options, complete, stop, on_progress);
+  Block block = tomography.read_windows();
+  tomography.read_totals();
+  tomography.settle();
+  tomography.clean(block, 0);
+  const Tomogram tomogram = tomography.reconstruct(block.sinogram);
+  WindowTomograms result;
+  const ImageAxis y = tomography.voxel_axis("y"), x = tomography.voxel_axis("x");
+  for (std::size_t i = 0; i < options.windows.size(); ++i) {
+    const auto values = [i](const auto& of_all) { return std::span(of_all.values).subspan(i); };
+    result.images.push_back(image_of(options.windows[i], "sinogram", tomography.angle_axis(),
+                                     tomography.translation_axis(), values(block.sinogram),
+                                     options.windows.size()));
+    result.images.push_back(
+        image_of(options.windows[i], "tomogram", y, x, values(tomogram), options.windows.size()));
+  }
+  result.report = tomography.report();
+  result.report.channels = options.windows.size();
+  result.report.blocks = 1;
+  return result;
+}
+
+void follow_windows(FollowedOutput& output, const TomoOptions& options, const FollowActions& actions,
+                    std::stop_token stop) {
+  check_options(options);
+  std::size_t seen = 0;
+  while (true) {
+    const FollowedOutput::State state = output.next(stop);
+    std::optional<WindowTomograms> tomograms;
+    try {
+      if (!state.complete) {
+        const std::size_t settled = settled_frames(find_scan(*state.file, options, false));
+        if (settled == seen) continue;
+        seen = settled;
+      }
+      tomograms = reconstruct_windows(*state.file, options, state.complete, stop);
+    } catch (const Error& error) {
+      if (state.complete || error.kind() != ErrorKind::kInput) throw;
+      if (actions.wait) actions.wait(state.file->frames(), error.fault());
+    }
+    if (tomograms) actions.take(*tomograms, *state.file, state.complete);
+    if (state.complete) return;
+  }
+}
+
+}  // namespace annulus

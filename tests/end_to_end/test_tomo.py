@@ -1,0 +1,537 @@
+"""Tomograms of XRD-CT scans, against back-projection in NumPy, analytic discs and simulated phantoms."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy
+import pytest
+
+from xrd_ct_scans import BINS, DISCS, PONI, back_project, integrate, intensities, patterns, raster, write_table
+
+USAGE, INPUT, OUTPUT, INTERRUPTED = 2, 3, 5, 130
+COLUMNS = ["--angle", "rot", "--translation", "x"]
+
+
+class Volume:
+    def __init__(self, path):
+        with h5py.File(path) as file:
+            self.data = file["/entry/data/data"][()]
+            self.x, self.y, self.z = (file[f"/entry/data/{name}"][()] for name in "xyz")
+            self.units = {name: file[f"/entry/data/{name}"].attrs.get("units") for name in "xyz"}
+            self.facts = {name: item[()] for name, item in file["/entry/reconstruction/parameters"].items()}
+            self.sinogram = file["/entry/sinogram/data"][()] if "sinogram" in file["/entry"] else None
+
+
+@pytest.fixture
+def tomo(annulus, tmp_path):
+    """Runs the command and reads what it wrote."""
+    def run(scan, *options, columns=COLUMNS, name="tomo.nxs"):
+        done = annulus("tomo", scan, "-o", tmp_path / name, *columns, "--json", *options)
+        assert done.returncode == 0, done.stderr
+        volume = Volume(tmp_path / name)
+        volume.report = json.loads(done.stdout)
+        volume.messages = done.stderr
+        return volume
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def scan(annulus, tmp_path_factory):
+    degrees, places = raster()
+    return integrate(annulus, tmp_path_factory.mktemp("scan"), intensities(degrees, places), {"rot [deg]": degrees, "x [mm]": places})
+
+
+def every_dataset(path):
+    found = {}
+    with h5py.File(path) as file:
+        file.visititems(lambda name, item: found.update({name: (item.dtype.str, item.shape, item[()].tobytes()
+                                                               if isinstance(item[()], (numpy.ndarray, numpy.generic)) else item[()])})
+                        if isinstance(item, h5py.Dataset) and not name.endswith("date") else None)
+    return found
+
+
+def assert_close(found, expected, part=1e-5):
+    for each in range(expected.shape[2]):
+        largest = numpy.abs(expected[:, :, each]).max()
+        deviation = numpy.abs(found[:, :, each] - expected[:, :, each]).max()
+        assert deviation <= part * largest, f"bin {each}: {deviation / largest:.2e} of the maximum"
+    assert numpy.abs(expected).max() > 0
+
+
+def truth(volume, axis_at=0.0):
+    """The pattern at each voxel and whether it lies inside one disc or set of discs, away from edges."""
+    step = 0.02
+    x, y = numpy.meshgrid(volume.x / step, volume.y / step)
+    expected, inner = numpy.zeros(volume.data.shape), numpy.ones(x.shape, bool)
+    for (cx, cy, radius, *_), pattern in zip(DISCS, patterns()):
+        distance = numpy.hypot(x - cx, y - cy)
+        expected[distance < radius] += pattern
+        inner &= numpy.abs(distance - radius) > 1.5
+    return expected, inner & (expected.sum(axis=2) > 0)
+
+
+def test_a_volume_is_the_back_projection_of_the_stored_intensities(scan, tomo):
+    volume = tomo(scan, "--keep-sinogram", "--centre", 0)
+    with h5py.File(scan) as file:
+        stored = file["/entry/data/I"][()].reshape(45, 40, BINS)
+        radial = file["/entry/data/radial_axis"]
+        assert numpy.array_equal(volume.z, radial[()]) and volume.units["z"] == radial.attrs["units"]
+        assert volume.facts["plan_hash"] == file["/entry/reduction/input/plan_hash"][()]
+    assert volume.data.dtype == numpy.float32 and volume.data.shape == (40, 40, BINS)
+    assert numpy.array_equal(volume.sinogram, stored.astype(numpy.float32))
+    assert_close(volume.data, back_project(stored, numpy.arange(45) * 4.0, 20))
+    numpy.testing.assert_allclose(volume.x, (numpy.arange(40) - 20) * 0.02, atol=1e-12)
+    assert numpy.array_equal(volume.x, volume.y) and volume.units["x"] == volume.units["y"] == "mm"
+    assert volume.facts["method"] == b"fbp" and volume.facts["way"] == b"direct" and volume.facts["interpolation"] == b"linear"
+    assert volume.facts["centre"] == 0 and not volume.facts["centre_found"]
+    assert volume.report["seconds"].keys() == {"reading", "cleaning", "reconstructing", "writing"}
+
+
+def test_patterns_of_voxels_are_those_of_the_discs(scan, tomo):
+    volume = tomo(scan, "--air", 3)
+    expected, inner = truth(volume)
+    assert inner.sum() > 200
+    deviation = numpy.abs(volume.data - expected)[inner] / expected.max()
+    assert deviation.mean() < 0.02 and numpy.quantile(deviation, 0.99) < 0.15
+
+
+@pytest.mark.parametrize("order", ["zigzag", "interleaved", "translation first", "shuffled"])
+def test_the_order_of_frames_does_not_matter(annulus, scan, tomo, tmp_path, order):
+    degrees, places = raster()
+    index = numpy.arange(45 * 40).reshape(45, 40)
+    if order == "zigzag":
+        index[1::2] = index[1::2, ::-1]
+    elif order == "interleaved":
+        index = numpy.concatenate([index[::2], index[1::2]])
+    elif order == "translation first":
+        index = index.T
+    index = numpy.random.default_rng(4).permutation(index.ravel()) if order == "shuffled" else index.ravel()
+    other = integrate(annulus, tmp_path, intensities(degrees, places)[index], {"rot [deg]": degrees[index], "x [mm]": places[index]})
+    assert numpy.array_equal(tomo(other).data, tomo(scan, name="b.nxs").data)
+
+
+@pytest.mark.parametrize("zigzag", ["none", "odd", "even"])
+def test_a_shape_instead_of_columns(annulus, scan, tomo, tmp_path, zigzag):
+    index = numpy.arange(45 * 40).reshape(45, 40)
+    first = {"none": 45, "odd": 1, "even": 0}[zigzag]
+    index[first::2] = index[first::2, ::-1]
+    other = integrate(annulus, tmp_path, intensities(*raster())[index.ravel()], {})
+    shaped = tomo(other, columns=["--shape", "45,40", "--zigzag", zigzag, "--angle-range", 180])
+    assert numpy.array_equal(shaped.data, tomo(scan, name="b.nxs").data)
+    assert numpy.array_equal(shaped.x, numpy.arange(40) - 20) and shaped.units["x"] is None
+
+
+def test_blocks_of_bins_change_no_byte(annulus, tomo, tmp_path):
+    degrees, places = raster()
+    random = numpy.random.default_rng(5)
+    values = intensities(degrees, places, centre=0.013, bins=300)
+    values[random.random(values.shape) < 0.002] = -1  # invalid pixels
+    values[:40 * 3, 17] = -1  # a bin has nothing in three projections
+    measured = random.random(len(values)) < 0.95
+    scan = integrate(annulus, tmp_path, values[measured], {"rot [deg]": degrees[measured], "x [mm]": places[measured]}, bins=303)
+    options = ["--air", 2, "--air-use", "scale", "--stripes", "--keep-sinogram"]
+    whole = tomo(scan, *options, "--memory", 512)
+    assert whole.report["blocks"] == 1 and whole.report["filled_cells"] > 50 and whole.report["filled_values"] > 500
+    assert whole.report["empty_bins"] == [300, 301, 302] and not whole.data[:, :, 300:].any() and whole.data[:, :, 17].any()
+    for memory, threads in ((4, 1), (2, 2)):
+        blocks = tomo(scan, *options, "--memory", memory, "--threads", threads, name="blocks.nxs")
+        assert blocks.report["blocks"] > 1
+        assert every_dataset(tmp_path / "blocks.nxs") == every_dataset(tmp_path / "tomo.nxs")
+        os.remove(tmp_path / "blocks.nxs")
+
+
+def test_missing_points_are_interpolated_and_doubled_points_averaged(annulus, tomo, tmp_path):
+    degrees, places = raster()
+    values = intensities(degrees, places)
+    random = numpy.random.default_rng(6)
+    measured = random.random(len(values)) < 0.9
+    measured[3 * 40:4 * 40] = False  # a whole angle
+    measured[7 * 40 + 5:8 * 40] = False  # and most of another
+    kept = numpy.flatnonzero(measured)
+    twice = kept[::50]
+    index = numpy.concatenate([kept, twice])
+    scan = integrate(annulus, tmp_path, values[index], {"rot [deg]": degrees[index], "x [mm]": places[index]})
+    volume = tomo(scan, "--centre", 0, "--keep-sinogram")
+    rows = [row for row in range(45) if row not in (3, 7)]
+    expected = numpy.stack([[numpy.interp(numpy.arange(40), numpy.flatnonzero(measured[row * 40:row * 40 + 40]),
+                                          values[row * 40:row * 40 + 40, bin][measured[row * 40:row * 40 + 40]])
+                             for bin in range(BINS)] for row in rows]).transpose(0, 2, 1)
+    numpy.testing.assert_allclose(volume.sinogram, expected, rtol=1e-6)
+    assert_close(volume.data, back_project(expected, numpy.array(rows) * 4.0, 20))
+    assert volume.report["left_out_projections"] == 1 and "1 of 44 projections" in volume.messages
+    assert volume.report["doubled_cells"] == len(twice)
+    assert volume.report["filled_cells"] == 43 * 40 - measured.reshape(45, 40)[rows].sum()
+
+
+def test_uneven_steps_are_resampled(annulus, tomo, tmp_path):
+    degrees, _ = raster()
+    places = numpy.tile(numpy.sort(numpy.concatenate([numpy.linspace(-0.4, 0.4, 29), numpy.linspace(-0.1, 0.1, 11) + 0.003])), 45)
+    values = intensities(degrees, places)
+    scan = integrate(annulus, tmp_path, values, {"rot [deg]": degrees, "x [mm]": places})
+    volume = tomo(scan, "--centre", 0, "--keep-sinogram", "--translation-tolerance", 1e-6)
+    even = numpy.linspace(-0.4, 0.4, 40)
+    expected = numpy.stack([[numpy.interp(even, places[:40], row[:, bin]) for bin in range(BINS)]
+                            for row in values.reshape(45, 40, BINS)]).transpose(0, 2, 1)
+    numpy.testing.assert_allclose(volume.sinogram, expected, rtol=2e-6)
+    assert volume.report["resampled"] and volume.report["unevenness"] > 1
+    assert_close(volume.data, back_project(expected, numpy.arange(45) * 4.0, 19.5))
+
+
+def test_jitter_is_resampled_projection_by_projection(annulus, tomo, tmp_path):
+    degrees, places = raster(angles=90)
+    places = places + numpy.random.default_rng(7).uniform(-0.008, 0.008, len(places))  # 0.4 steps
+    scan = integrate(annulus, tmp_path, intensities(degrees, places), {"rot [deg]": degrees, "x [mm]": places})
+    volume = tomo(scan, "--air", 2, "--translation-step", 0.02, "--angle-tolerance", 0.1)
+    assert volume.report["resampled"] and volume.report["angles"] == 90
+    expected, inner = truth(volume)
+    found, wanted = volume.data[inner].ravel(), expected[inner].ravel()
+    assert numpy.corrcoef(found, wanted)[0, 1] > 0.985
+    assert numpy.abs(volume.report["centre"]) < 0.01
+
+
+def test_small_noise_of_motors_is_not_resampled(annulus, scan, tomo, tmp_path):
+    degrees, places = raster()
+    noise = numpy.random.default_rng(8).normal(0, 1e-5, (2, len(places)))
+    noisy = integrate(annulus, tmp_path, intensities(degrees, places), {"rot [deg]": degrees + noise[0], "x [mm]": places + noise[1]})
+    volume = tomo(noisy)
+    assert not volume.report["resampled"]
+    assert_close(volume.data, tomo(scan, name="b.nxs").data.astype(float), 2e-3)
+
+
+@pytest.mark.parametrize("turn", [180.0, 360.0])
+@pytest.mark.parametrize("centre", [0.0, 0.031, -0.0467])
+def test_the_axis_is_found(annulus, tomo, tmp_path, turn, centre):
+    degrees, places = raster(angles=60, positions=48, angle_range=turn, first=-0.48)
+    scan = integrate(annulus, tmp_path, intensities(degrees, places, centre), {"rot [deg]": degrees, "x [mm]": places})
+    volume = tomo(scan, "--air", 2)
+    assert volume.report["centre"] == pytest.approx(centre, abs=0.002) and volume.report["centre_found"]
+    assert abs(volume.report["centre"] - centre) < 5 * volume.report["centre_uncertainty"] + 0.001
+    expected, inner = truth(volume)
+    assert numpy.corrcoef(volume.data[inner].ravel(), expected[inner].ravel())[0, 1] > 0.985
+    given = tomo(scan, "--air", 2, "--centre", repr(volume.report["centre"]), name="given.nxs")
+    assert_close(given.data, volume.data.astype(float), 1e-5)
+
+
+def test_radians(annulus, scan, tomo, tmp_path):
+    degrees, places = raster()
+    radians = integrate(annulus, tmp_path, intensities(degrees, places), {"rot [rad]": numpy.deg2rad(degrees), "x [mm]": places})
+    assert_close(tomo(radians).data, tomo(scan, name="b.nxs").data.astype(float), 1e-6)
+    bare = integrate(annulus, tmp_path, intensities(degrees, places), {"rot": degrees, "x": places}, name="bare")
+    volume = tomo(bare, name="c.nxs")
+    assert "column rot has no unit: its values are taken as degrees" in volume.messages
+    assert numpy.array_equal(volume.data, Volume(tmp_path / "b.nxs").data)
+
+
+def test_air(annulus, tomo, tmp_path):
+    """A beam that fades is made up for by the air beside the sample."""
+    degrees, places = raster()
+    strength = 1 - 0.5 * degrees / 180
+    values = numpy.rint(1000 * intensities(degrees, places, air=2000.0) * strength[:, None])
+    scan = integrate(annulus, tmp_path, values, {"rot [deg]": degrees, "x [mm]": places})
+    plain = integrate(annulus, tmp_path, 1000 * intensities(degrees, places, air=2000.0), {"rot [deg]": degrees, "x [mm]": places}, name="plain")
+    scaled, steady = tomo(scan, "--air", 3, "--air-use", "scale", "--centre", 0), tomo(plain, "--centre", 0, name="b.nxs")
+    ratio = scaled.data[steady.data > steady.data.max() / 10] / steady.data[steady.data > steady.data.max() / 10]
+    assert ratio == pytest.approx(ratio.mean(), rel=1e-3) and ratio.mean() == pytest.approx(strength.mean(), rel=0.1)
+    subtracted = tomo(plain, "--air", 3, "--centre", 0, name="c.nxs")
+    assert subtracted.data.sum() < steady.data.sum()
+    numpy.testing.assert_allclose(subtracted.facts["filled_cells"], 0)
+
+
+def test_stripes_are_suppressed(annulus, tomo, tmp_path):
+    degrees, places = raster(angles=90)
+    values = intensities(degrees, places)
+    values.reshape(90, 40, BINS)[:, 26] += 3000
+    scan = integrate(annulus, tmp_path, values, {"rot [deg]": degrees, "x [mm]": places})
+    clean, rough = tomo(scan, "--stripes", "--centre", 0), tomo(scan, "--centre", 0, name="b.nxs")
+    expected, inner = truth(clean)
+    assert clean.report["stripes_suppressed"] >= BINS
+    assert numpy.abs(clean.data - expected)[inner].mean() < 0.3 * numpy.abs(rough.data - expected)[inner].mean()
+
+
+def test_sirt_of_few_angles(annulus, tomo, tmp_path):
+    degrees, places = raster(angles=12)
+    scan = integrate(annulus, tmp_path, intensities(degrees, places, air=0), {"rot [deg]": degrees, "x [mm]": places})
+    sirt = tomo(scan, "--method", "sirt", "--iterations", 150, "--centre", 0)
+    fbp = tomo(scan, "--centre", 0, name="b.nxs")
+    expected, _ = truth(sirt)
+    assert sirt.facts["method"] == b"sirt" and "filter" not in sirt.facts and 1 < sirt.facts["iterations"] <= 150
+    assert sirt.facts["misfit"] < 0.05 and sirt.data.min() >= 0
+    assert numpy.abs(sirt.data - expected).mean() < 0.7 * numpy.abs(fbp.data - expected).mean()
+
+
+def test_size_filter_and_way(scan, tomo):
+    with h5py.File(scan) as file:
+        stored = file["/entry/data/I"][()].reshape(45, 40, BINS)
+    small = tomo(scan, "--size", 25, "--centre", 0)
+    assert_close(small.data, back_project(stored, numpy.arange(45) * 4.0, 20, 25))
+    assert numpy.array_equal(small.x, (numpy.arange(25) - 12) * 0.02) or numpy.allclose(small.x, (numpy.arange(25) - 12) * 0.02)
+    direct = tomo(scan, "--interpolation", "band-limited", "--way", "direct", name="d.nxs")
+    fourier = tomo(scan, "--interpolation", "band-limited", "--way", "fourier", name="f.nxs")
+    assert direct.facts["way"] == b"direct" and fourier.facts["way"] == b"fourier"
+    assert_close(fourier.data, direct.data.astype(float), 2e-5)
+    hann = tomo(scan, "--filter", "hann", name="h.nxs")
+    assert hann.facts["filter"] == b"hann" and numpy.diff(hann.data, axis=0).std() < 0.9 * numpy.diff(direct.data, axis=0).std()
+
+
+def test_many_positions_are_reconstructed_by_fourier_transforms(annulus, tomo, tmp_path):
+    for positions, way, interpolation in ((399, b"direct", b"linear"), (400, b"fourier", b"band-limited")):
+        degrees, places = raster(angles=4, positions=positions, first=-4)
+        scan = integrate(annulus, tmp_path, intensities(degrees, places)[:, :2], {"rot [deg]": degrees, "x [mm]": places},
+                         name=str(positions))
+        facts = tomo(scan, "--centre", 0, name=f"{positions}_tomo.nxs").facts
+        assert (facts["way"], facts["interpolation"]) == (way, interpolation)
+
+
+@pytest.fixture(scope="module")
+def odd_inputs(annulus, tmp_path_factory):
+    """Inputs that make no tomogram."""
+    folder = tmp_path_factory.mktemp("odd")
+    degrees, places = raster(angles=6, positions=8)
+    values = intensities(degrees, places, step=0.1)
+    still = numpy.zeros(len(values))
+    made = {
+        "good": integrate(annulus, folder, values, {"rot [deg]": degrees, "x [mm]": places, "still [mm]": still}, name="good"),
+        "mrad": integrate(annulus, folder, values, {"rot [mrad]": degrees, "x [mm]": places}, name="mrad"),
+        "turns": integrate(annulus, folder, values, {"rot [deg]": degrees // 90 * 360, "x [mm]": places}, name="turns"),
+        "invalid": integrate(annulus, folder, numpy.full(values.shape, -1), {"rot [deg]": degrees, "x [mm]": places}, name="invalid"),
+        "sparse": integrate(annulus, folder, values[::3], {"rot [deg]": degrees[::3], "x [mm]": places[::3]}, name="sparse"),
+        "flat": integrate(annulus, folder, numpy.full(values.shape, 7), {"rot [deg]": degrees, "x [mm]": places}, name="flat"),
+        "cakes": integrate(annulus, folder, values, {"rot [deg]": degrees, "x [mm]": places}, name="cakes", options=["--npt-azim", 4, "--azimuth-range", -10, 10]),
+    }
+    made["text"] = folder / "text.nxs"
+    made["text"].write_text("no output")
+    made["missing"] = folder / "missing.nxs"
+    made["other"] = folder / "other.nxs"
+    with h5py.File(made["other"], "w") as file:
+        file["data"] = 1
+    return made
+
+
+REFUSED = [
+    ("good", ["--angle", "phi", "--translation", "x"], USAGE, ["has no column 'phi'", "rot, still, x"]),
+    ("good", ["--angle", "rot"], USAGE, ["--translation"]),
+    ("good", ["--angle", "rot", "--translation", "rot"], USAGE, ["both are column rot"]),
+    ("good", ["--angle", "rot", "--translation", "still"], INPUT, ["column still"]),
+    ("good", ["--angle", "still", "--translation", "x"], INPUT, ["column still"]),
+    ("good", ["--shape", "5,8", "--angle-range", 180], INPUT, ["48 frames do not fit 5 x 8 cells"]),
+    ("good", ["--shape", "1,48", "--angle-range", 180], INPUT, ["1 x 48 (angles x positions) makes no tomogram"]),
+    ("good", ["--shape", "6,8"], USAGE, ["--angle-range"]),
+    ("good", [*COLUMNS, "--angle-range", 180], USAGE, ["--angle-range", "--angle"]),
+    ("good", [*COLUMNS, "--centre", 5], USAGE, ["--centre: 5 mm lies outside the scan", "from -0.4 mm to -0.26 mm"]),
+    ("good", [*COLUMNS, "--centre", "nan"], USAGE, ["--centre"]),
+    ("good", [*COLUMNS, "--air", 4], USAGE, ["--air", "4 outermost positions"]),
+    ("good", [*COLUMNS, "--air-use", "scale"], USAGE, ["--air-use", "--air"]),
+    ("good", [*COLUMNS, "--method", "art"], USAGE, ["--method", "'art'", "fbp, sirt"]),
+    ("good", [*COLUMNS, "--filter", "ram"], USAGE, ["--filter", "ramp, shepp-logan"]),
+    ("good", [*COLUMNS, "--method", "sirt", "--filter", "hann"], USAGE, ["--filter", "SIRT"]),
+    ("good", [*COLUMNS, "--way", "fourier", "--interpolation", "linear"], USAGE, ["--way", "band-limited"]),
+    ("good", [*COLUMNS, "--size", 1], USAGE, ["--size"]),
+    ("good", [*COLUMNS, "--memory", 0], USAGE, ["--memory"]),
+    ("good", [*COLUMNS, "--size", 2000, "--memory", 1], USAGE, ["--memory", "1 MiB are not enough to reconstruct a single bin", "or more"]),
+    ("mrad", COLUMNS, INPUT, ["column rot", "'mrad'", "--angle"]),
+    ("turns", COLUMNS, INPUT, ["a single direction"]),
+    ("invalid", COLUMNS, INPUT, ["0 of its 6 projections"]),
+    ("sparse", COLUMNS, INPUT, ["0 of its 6 projections"]),
+    ("flat", COLUMNS, INPUT, ["axis of rotation cannot be found", "--centre", "-0.4 mm"]),
+    ("cakes", COLUMNS, USAGE, ["cakes"]),
+    ("text", COLUMNS, INPUT, ["is not an HDF5 file"]),
+    ("missing", COLUMNS, INPUT, ["does not exist"]),
+    ("other", COLUMNS, INPUT, ["is not an output of annulus"]),
+]
+
+
+@pytest.mark.parametrize("name, options, code, words", REFUSED, ids=[f"{row[0]}-{i}" for i, row in enumerate(REFUSED)])
+def test_what_makes_no_tomogram_is_refused_with_the_reason(annulus, odd_inputs, tmp_path, name, options, code, words):
+    done = annulus("tomo", odd_inputs[name], "-o", tmp_path / "tomo.nxs", *options)
+    assert done.returncode == code, done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert "`" not in done.stderr and done.stderr.count("\n") <= 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_others_are_not_touched(annulus, scan, tmp_path):
+    output = tmp_path / "tomo.nxs"
+    for content in (b"mine", pathlib.Path(scan).read_bytes()):
+        output.write_bytes(content)
+        for options, words in (([], "exists already"), (["--overwrite"], "it is not touched")):
+            done = annulus("tomo", scan, "-o", output, *COLUMNS, *options)
+            assert done.returncode == OUTPUT and words in done.stderr
+            assert output.read_bytes() == content
+    output.unlink()
+    assert annulus("tomo", scan, "-o", scan, *COLUMNS, "--overwrite").returncode == OUTPUT
+    assert annulus("tomo", scan, "-o", output, *COLUMNS).returncode == 0
+    assert annulus("tomo", scan, "-o", output, *COLUMNS).returncode == OUTPUT
+    assert annulus("tomo", scan, "-o", output, *COLUMNS, "--overwrite", "--size", 20).returncode == 0
+    assert Volume(output).data.shape == (20, 20, BINS)
+    done = annulus("tomo", scan, "-o", tmp_path / "nowhere" / "tomo.nxs", *COLUMNS)
+    assert done.returncode == OUTPUT and [path.name for path in tmp_path.iterdir()] == ["tomo.nxs"]
+
+
+def test_an_interrupted_run_leaves_nothing(annulus, scan, tmp_path):
+    run = subprocess.Popen([os.environ["ANNULUS"], "tomo", str(scan), "-o", str(tmp_path / "tomo.nxs"), *COLUMNS, "--method", "sirt",
+                            "--iterations", "300", "--tolerance", "0", "--size", "150"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not list(tmp_path.iterdir()):
+        assert run.poll() is None, run.stderr.read()
+        time.sleep(0.01)
+    run.send_signal(signal.SIGTERM)
+    run.communicate(timeout=120)
+    assert run.returncode == INTERRUPTED and list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def images_of():
+    """The images of a file, by name, as (values, rows, columns), and what else it says."""
+    def read(path):
+        found = {}
+        with h5py.File(path) as file:
+            for name, group in file["/entry"].items():
+                if name.endswith(("_sinogram", "_tomogram")):
+                    rows, columns = (group[axis] for axis in group.attrs["axes"])
+                    found[name] = group[group.attrs["signal"]][()], rows[()], columns[()]
+        return found
+
+    return read
+
+
+WINDOWS = ["--window", "host=0.12:0.38", "--window", "grain=0.62:0.88,0.32:0.48,0.88:0.98"]
+
+
+def test_windows(annulus, scan, tmp_path, images_of):
+    done = annulus("tomo", scan, "-o", tmp_path / "windows.nxs", *COLUMNS, *WINDOWS, "--centre", 0, "--json")
+    assert done.returncode == 0, done.stderr
+    found = images_of(tmp_path / "windows.nxs")
+    assert list(found) == ["grain_sinogram", "grain_tomogram", "host_sinogram", "host_tomogram"]
+    with h5py.File(scan) as file:
+        stored = file["/entry/data/I"][()].reshape(45, 40, BINS)
+    # Bins have their centres at 0.05, 0.15, ... and equal weights.
+    host = stored[:, :, 1:4].mean(axis=2)
+    grain = stored[:, :, 6:9].mean(axis=2)
+    left, right = stored[:, :, 3:5].mean(axis=2), stored[:, :, 9]
+    grain = grain - (left + (right - left) * (0.75 - 0.40) / (0.95 - 0.40))
+    for name, expected in (("host", host), ("grain", grain)):
+        values, rows, columns = found[f"{name}_sinogram"]
+        numpy.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-5 * numpy.abs(expected).max())
+        numpy.testing.assert_allclose(rows, numpy.arange(45) * 4.0)
+        numpy.testing.assert_allclose(columns, -0.4 + 0.02 * numpy.arange(40), atol=1e-12)
+        values, rows, columns = found[f"{name}_tomogram"]
+        assert_close(values[:, :, None], back_project(expected[:, :, None], numpy.arange(45) * 4.0, 20), 2e-5)
+        numpy.testing.assert_allclose(rows, (numpy.arange(40) - 20) * 0.02, atol=1e-12)
+    table = write_table(tmp_path / "windows.csv", {"from": numpy.array([0.12]), "to": numpy.array([0.38])})
+    table.write_text(table.read_text().replace("from", "name,from").replace("0.12", "host,0.12"))
+    done = annulus("tomo", scan, "-o", tmp_path / "table.nxs", *COLUMNS, "--windows", table, "--centre", 0)
+    assert done.returncode == 0, done.stderr
+    assert numpy.array_equal(images_of(tmp_path / "table.nxs")["host_tomogram"][0], found["host_tomogram"][0])
+
+
+def test_a_picture_of_windows(annulus, scan, tmp_path):
+    for name, start in (("tomo.png", b"\x89PNG"), ("tomo.svg", b"<?xml")):
+        done = annulus("tomo", scan, "-o", tmp_path / "windows.nxs", *COLUMNS, *WINDOWS, "--picture", tmp_path / name, "--overwrite")
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / name).read_bytes().startswith(start) and f"drawn: {tmp_path / name}" in done.stdout
+    (tmp_path / "mine.png").write_text("mine")
+    done = annulus("tomo", scan, "-o", tmp_path / "other.nxs", *COLUMNS, *WINDOWS, "--picture", tmp_path / "mine.png")
+    assert done.returncode == OUTPUT and "--picture" in done.stderr and (tmp_path / "mine.png").read_text() == "mine"
+    assert not (tmp_path / "other.nxs").exists()
+
+
+def test_windows_have_the_axis_of_all_bins(annulus, scan, tomo, tmp_path):
+    done = annulus("tomo", scan, "-o", tmp_path / "windows.nxs", *COLUMNS, *WINDOWS, "--json")
+    assert json.loads(done.stdout)["centre"] == tomo(scan).report["centre"]
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--window", "a=5:6"], ["a", "has no bin"]),
+    (["--window", "a=0.1:0.3", "--window", "a=0.3:0.5"], ["a"]),
+    (["--window", "0.1"], ["--window"]),
+    (["--follow"], ["--follow", "--window"]),
+    (["--window", "a=0.1:0.3", "--keep-sinogram"], ["--keep-sinogram"]),
+    (["--window", "a=0.1:0.3", "--picture", "tomo.jpg"], ["--picture", ".png or .svg"]),
+    (["--picture", "tomo.png"], ["--picture", "--window"]),
+])
+def test_windows_that_make_no_sense(annulus, scan, tmp_path, options, words):
+    done = annulus("tomo", scan, "-o", tmp_path / "tomo.nxs", *COLUMNS, *options)
+    assert done.returncode == USAGE and all(word in done.stderr for word in words), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path):
+    """Frames appear in a folder angle by angle; integrate and tomo follow at the same time."""
+    degrees, places = raster(angles=12, positions=24, first=-0.24, step=0.02)
+    values = intensities(degrees, places, step=0.015)
+    frames = tmp_path / "frames"
+    frames.mkdir()
+    (tmp_path / "line.poni").write_text(PONI.format(bins=BINS))
+    table = write_table(tmp_path / "scan.csv", {"rot [deg]": degrees, "x [mm]": places})
+    program, patterns_file, output = os.environ["ANNULUS"], tmp_path / "scan.nxs", tmp_path / "follow.nxs"
+    integrating = subprocess.Popen(
+        [program, "integrate", "-p", tmp_path / "line.poni", "-n", str(BINS), "-u", "r_mm", "--radial-range", "0", "1", "--split", "no",
+         "--no-solid-angle", "--column", f"rot={table}#rot", "--column", f"x={table}#x", "-o", patterns_file, "-q", "--follow",
+         "--follow-timeout", "3", frames])
+    following = subprocess.Popen([program, "tomo", patterns_file, "-o", output, *COLUMNS, *WINDOWS, "--follow", "--follow-timeout", "60",
+                                  "--air", "1", "--picture", tmp_path / "follow.png"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    shown = set()
+    for angle in range(12):
+        for frame in range(angle * 24, angle * 24 + 24):
+            numpy.save(tmp_path / "next.npy", values[frame].astype(numpy.int32)[None, :])
+            (tmp_path / "next.npy").rename(frames / f"frame_{frame:05d}.npy")
+        time.sleep(0.6)
+        if output.exists():
+            with h5py.File(output) as file:
+                shown.add(len(file["/entry/host_sinogram"][file["/entry/host_sinogram"].attrs["axes"][0]]))
+    assert integrating.wait(60) == 0
+    out, err = following.communicate(timeout=60)
+    assert following.returncode == 0, err
+    assert len(shown) >= 2 and max(shown) < 12, shown  # never an angle that is not complete
+    assert "waiting" in err and "degrees" in err
+    done = annulus("tomo", patterns_file, "-o", tmp_path / "finished.nxs", *COLUMNS, *WINDOWS, "--air", 1)
+    assert done.returncode == 0, done.stderr
+    assert every_dataset(output) == every_dataset(tmp_path / "finished.nxs")
+    assert (tmp_path / "follow.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_phantom(annulus, tmp_path):
+    """From frames to voxels: which phase is where, and what a voxel's pattern is."""
+    folder = tmp_path / "scan"
+    done = annulus("simulate", "--phantom", "inclusions", "-o", folder, "--voxels", 64, "--angles", 90, "--format", "hdf5", "--zigzag",
+                   "--axis-offset", 0.0012, "-q")
+    assert done.returncode == 0, done.stderr
+    table = folder / "scan.csv"
+    done = annulus("integrate", "-p", folder / "scan.poni", "-n", 250, "-u", "2th_deg", "-o", tmp_path / "patterns.nxs", "-q",
+                   "--polarization", 0.99, "--column", f"rot={table}#angle", "--column", f"x={table}#translation",
+                   "--monitor", f"I0={table}#monitor", folder / "scan.h5")
+    assert done.returncode == 0, done.stderr
+    done = annulus("tomo", tmp_path / "patterns.nxs", "-o", tmp_path / "tomo.nxs", *COLUMNS, "--air", 2, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["centre"] == pytest.approx(0.0012, abs=2e-4)
+    volume = Volume(tmp_path / "tomo.nxs")
+    with h5py.File(folder / "scan_phantom.nxs") as file:
+        known = {}
+        file["entry"].visititems(lambda name, item: known.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+    phases = list(known["paths/phase"])
+    pure = numpy.array([numpy.interp(volume.z, known["patterns/two_theta"], pattern) for pattern in known["patterns/intensity"]])
+    x, y = numpy.meshgrid(volume.x, volume.y)
+    step = 0.001
+    phase, inner = numpy.full(x.shape, -1), numpy.zeros(x.shape, bool)
+    for cx, cy, radius, name in zip(known["discs/x"], known["discs/y"], known["discs/radius"], known["discs/phase"]):
+        distance = numpy.hypot(x - cx, y - cy)
+        inner &= numpy.abs(distance - radius) > step  # edges are mixtures
+        inner |= distance < radius - step
+        phase[distance < radius] = phases.index(name) if name in phases else -1
+    inner &= phase >= 0
+    # Least squares: how much of each phase a voxel has.
+    shares = numpy.linalg.lstsq(pure.T, volume.data.reshape(-1, len(volume.z)).T, rcond=None)[0].reshape(len(phases), *x.shape)
+    right = shares.argmax(axis=0)[inner] == phase[inner]
+    assert inner.sum() > 1000 and right.mean() >= 0.99, right.mean()
+    for each in range(len(phases)):
+        where = inner & (phase == each)
+        if where.sum() < 20:
+            continue
+        mean = volume.data[where].mean(axis=0) / step
+        assert numpy.corrcoef(mean, pure[each])[0, 1] > 0.98
