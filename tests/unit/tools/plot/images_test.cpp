@@ -47,8 +47,9 @@ std::vector<GridImage> images_of(const std::vector<std::string>& names) {
 using Names = std::vector<std::vector<std::string>>;
 
 TEST(ImageRows, ImagesOfOneNameBeforeTheLastUnderscoreMakeARow) {
-  EXPECT_EQ(names_of(rows_of_images(images_of({"Au_1_sino", "B_sino", "Au_1_tomo", "B_tomo", "C"}))),
-            (Names{{"Au_1_sino", "Au_1_tomo"}, {"B_sino", "B_tomo"}, {"C"}}));
+  EXPECT_EQ(
+      names_of(rows_of_images(images_of({"Au_1_sino", "B_sino", "Au_1_tomo", "Au_2_tomo", "B_tomo", "C"}))),
+      (Names{{"Au_1_sino", "Au_1_tomo"}, {"B_sino", "B_tomo"}, {"Au_2_tomo"}, {"C"}}));
 }
 
 TEST(ImageRows, ImagesThatShareNothingFillASquare) {
