@@ -47,8 +47,9 @@ std::vector<GridImage> images_of(const std::vector<std::string>& names) {
 using Names = std::vector<std::vector<std::string>>;
 
 TEST(ImageRows, ImagesOfOneNameBeforeTheLastUnderscoreMakeARow) {
-  EXPECT_EQ(names_of(rows_of_images(images_of({"Au_1_sino", "B_sino", "Au_1_tomo", "B_tomo", "C"}))),
-            (Names{{"Au_1_sino", "Au_1_tomo"}, {"B_sino", "B_tomo"}, {"C"}}));
+  EXPECT_EQ(
+      names_of(rows_of_images(images_of({"Au_1_sino", "B_sino", "Au_1_tomo", "Au_2_tomo", "B_tomo", "C"}))),
+      (Names{{"Au_1_sino", "Au_1_tomo"}, {"B_sino", "B_tomo"}, {"Au_2_tomo"}, {"C"}}));
 }
 
 TEST(ImageRows, ImagesThatShareNothingFillASquare) {
@@ -166,20 +167,49 @@ TEST(PlotImages, EveryPartOfAnImageMakesADifference) {
   EXPECT_EQ(pictures.size(), 11u);
 }
 
-// Paths of these files have y from the bottom, as PLplot has; a matrix turns them round.
-TEST(PlotImages, RowZeroIsAtTheBottom) {
+// Where the only grey cell of a picture lies. Paths of these files have y from the bottom, as PLplot has; a
+// matrix turns them round.
+struct Rectangle {
+  double left, bottom, width, height;
+};
+
+Rectangle grey_cell(const GridImage& image, const Folder& folder) {
+  plot_images({{image}}, {}, folder / "p.svg");
+  const std::string svg = samples::read_file(folder / "p.svg");
+  const std::string grey = "fill:rgb(81.568627%,81.568627%,81.568627%)", path = " d=\"M ";
+  const std::size_t place = svg.find(path, svg.find(grey)) + path.size();
+  std::istringstream words(svg.substr(place, 200));
+  double x0 = 0, y0 = 0, x1 = 0, y1 = 0, x2 = 0, y2 = 0;
+  char line = 0;
+  words >> x0 >> y0 >> line >> x1 >> y1 >> line >> x2 >> y2;
+  return {x0, y0, x2 - x0, y2 - y0};
+}
+
+TEST(PlotImages, RowZeroIsAtTheBottomAndColumnZeroAtTheLeft) {
   const Folder folder;
-  GridImage image = make_image("a", 2, 1);
-  const auto y_of_grey_cell = [&](std::size_t row) {
-    image.values = {1, 1};
-    image.values[row] = std::nan("");
-    plot_images({{image}}, {}, folder / "p.svg");
-    const std::string svg = samples::read_file(folder / "p.svg");
-    const std::string grey = "fill:rgb(81.568627%,81.568627%,81.568627%)", path = " d=\"M ";
-    const std::size_t place = svg.find(path, svg.find(grey)) + path.size();
-    return std::stod(svg.substr(svg.find(' ', place)));
+  const auto cell = [&](std::size_t index) {
+    GridImage image = make_image("a", 2, 2);
+    image.values[index] = std::nan("");
+    return grey_cell(image, folder);
   };
-  EXPECT_LT(y_of_grey_cell(0) + 100, y_of_grey_cell(1));
+  EXPECT_LT(cell(0).bottom + 100, cell(2).bottom);
+  EXPECT_LT(cell(0).left + 100, cell(1).left);
+  EXPECT_NEAR(cell(0).left, cell(2).left, 1);
+}
+
+TEST(PlotImages, LengthsOfOneUnitAreToScaleUnlessThePanelWereThin) {
+  const Folder folder;
+  const auto shape = [&](std::size_t rows, std::size_t columns, const std::string& unit) {
+    GridImage image = make_image("a", rows, columns);
+    image.columns.unit = unit;
+    image.values[0] = std::nan("");
+    const Rectangle cell = grey_cell(image, folder);
+    return cell.width / cell.height;
+  };
+  EXPECT_NEAR(shape(3, 6, "mm"), 1, 0.05);
+  EXPECT_NEAR(shape(6, 3, "mm"), 1, 0.05);
+  EXPECT_NEAR(shape(3, 6, "deg"), 0.5, 0.05);
+  EXPECT_NEAR(shape(2, 20, "mm"), 0.1, 0.02);
 }
 
 TEST(PlotImages, AnImageWithoutValuesIsGreyAndOnlyAllOfThemAreAnError) {
