@@ -51,7 +51,7 @@ MapOptions options_of(const MapCommand& command) {
     const auto value = map_value_from_name(name);
     if (!value)
       throw Error(ErrorKind::kUsage, "`values`", in_quotes(name) + " is nothing that a map shows",
-                  "choose of intensity, error, centre, width, maximum and maximum_at");
+                  "choose of intensity, error, centre, width, maximum and place");
     options.values.push_back(*value);
   }
   return options;
@@ -171,7 +171,7 @@ void add_map(CommandLine& program) {
   command.add("windows", &state->window_table,
               "Table of windows: name,from,to and for backgrounds left_from,left_to,right_from,right_to");
   add_comma_list(command, "values", state->values,
-                 "What to show of a window: intensity, error, centre (of mass), width, maximum, maximum_at");
+                 "What to show of a window: intensity, error, centre (of mass), width, maximum, place");
   command.add("picture", &state->picture, "Also draw the maps, as PNG or SVG");
   add_scale(command, state->plot.scale);
   add_grid_options(command, state->grid, "y", "Column of the motor of the rows", "x",

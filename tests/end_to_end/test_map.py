@@ -120,7 +120,7 @@ def images_of(path):
 def test_every_cell_is_the_sum_of_its_integers_divided_once(annulus, patterns, motors, tmp_path, kind):
     out = tmp_path / "map.nxs"
     done = annulus("map", patterns / f"{kind}.nxs", "-o", out, "--x", "x", "--y", "y", "--window", "wide=10:30",
-                   "--window", "peak=16:17.6,15.1:15.8,17.8:18.8", "--values", "intensity,error,centre,width,maximum,maximum_at",
+                   "--window", "peak=16:17.6,15.1:15.8,17.8:18.8", "--values", "intensity,error,centre,width,maximum,place",
                    "--json")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -161,7 +161,7 @@ def test_every_cell_is_the_sum_of_its_integers_divided_once(annulus, patterns, m
                 assert at["peak_centre"] == pytest.approx(centre, rel=1e-9)
                 assert at["peak_width"] == pytest.approx(math.sqrt(square), rel=1e-6)
             assert at["peak_maximum"] == pytest.approx(heights.max(), rel=1e-9)
-            assert at["peak_maximum_at"] == oracle.axis[peak][heights.argmax()]
+            assert at["peak_place"] == oracle.axis[peak][heights.argmax()]
     assert 0 < without < 11
 
 

@@ -24,9 +24,9 @@ def simulate(annulus, tmp_path):
 def columns(folder):
     with open(folder / "scan.csv", newline="") as file:
         rows = list(csv.reader(file))
-    assert rows[0] == ["frame", "translation", "angle", "monitor", "time"]
+    assert rows[0] == ["frame", "translation [mm]", "angle [deg]", "monitor", "time [s]"]
     values = numpy.array(rows[1:], dtype=float)
-    return {name: values[:, i] for i, name in enumerate(rows[0])}
+    return {name.split()[0]: values[:, i] for i, name in enumerate(rows[0])}
 
 
 def truth(folder):

@@ -27,7 +27,7 @@ constexpr std::array<ValueKind, 6> kValues = {
      {MapValue::kCentre, "centre", "centre of mass", &WindowValues::centre_of_mass, true},
      {MapValue::kWidth, "width", "width", &WindowValues::width, true},
      {MapValue::kMaximum, "maximum", "maximum", &WindowValues::maximum, false},
-     {MapValue::kMaximumAt, "maximum_at", "place of the maximum", &WindowValues::maximum_at, true}}};
+     {MapValue::kMaximumAt, "place", "place of the maximum", &WindowValues::maximum_at, true}}};
 
 const ValueKind& kind_of(MapValue value) { return *std::ranges::find(kValues, value, &ValueKind::value); }
 

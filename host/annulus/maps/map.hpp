@@ -21,7 +21,7 @@ namespace annulus {
 // What a map shows of a window.
 enum class MapValue { kIntensity, kError, kCentre, kWidth, kMaximum, kMaximumAt };
 
-// "intensity", "error", "centre", "width", "maximum", "maximum_at"
+// "intensity", "error", "centre", "width", "maximum", "place"
 std::string_view name_of(MapValue value);
 std::optional<MapValue> map_value_from_name(std::string_view name);
 

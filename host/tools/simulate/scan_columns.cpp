@@ -18,7 +18,7 @@ std::vector<double> values_of(const PhantomPattern& sample, double ScanPoint::*m
 }  // namespace
 
 void write_columns(const std::filesystem::path& path, const PhantomPattern& sample) {
-  std::string text = "frame,translation,angle,monitor,time\n";
+  std::string text = "frame,translation [mm],angle [deg],monitor,time [s]\n";
   for (std::uint64_t i = 0; i < sample.points().size(); ++i) {
     const ScanPoint& point = sample.points()[i];
     text += fmt::format("{},{},{},{},{}\n", i, point.translation, point.angle, sample.monitor(i), point.time);

@@ -177,7 +177,7 @@ TEST(PhantomScan, ColumnsReadBackAsTheyWere) {
   std::istringstream lines(bytes_of(path));
   std::string line;
   std::getline(lines, line);
-  EXPECT_EQ(line, "frame,translation,angle,monitor,time");
+  EXPECT_EQ(line, "frame,translation [mm],angle [deg],monitor,time [s]");
   std::uint64_t frame = 0;
   for (; std::getline(lines, line); ++frame) {
     std::istringstream values(line);
