@@ -8,10 +8,12 @@
 namespace annulus::app {
 namespace {
 
-// What shows the same as a function of the library.
+// What shows or does the same as a function of the library, or is called otherwise here.
 constexpr auto kCommands = std::to_array<std::pair<std::string_view, std::string_view>>(
     {{"describe_backends()", "'annulus devices'"},
      {"describe_detectors()", "'annulus info --detectors'"},
+     {"fill_missing()", "'annulus tomo'"},
+     {"axis", "--centre"},
      {"to_json()", "'annulus integrate --dump-config'"}});
 
 // Filled while commands are added, before anything runs.

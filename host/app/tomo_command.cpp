@@ -285,6 +285,9 @@ void add_clean_up(Command& command, TomoOptions& options) {
       [&options](AirUse use) { options.air_use = use; },
       "With --air: subtract a line between both ends, or scale each projection by its air", "subtract");
   command.add("stripes", &options.stripes, "Suppress stripes of the sinogram, which make rings");
+  command.add("stripe_width", &options.stripe_width, "Positions that a stripe has at most");
+  command.add("stripe_threshold", &options.stripe_threshold,
+              "Standard deviations of the roughness that make a stripe");
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ std::vector<double> air_factors(const Sinogram& totals, std::size_t outermost,
 }
 
 CleanedBins clean_bins(Sinogram& sinogram, std::span<const std::uint8_t> has_gaps, const Cleaning& cleaning) {
-  const bool all = cleaning.subtract_air > 0 || cleaning.stripes;
+  const bool all = cleaning.subtract_air > 0 || cleaning.stripes.has_value();
   if (!cleaning.factors.empty()) scale(sinogram, cleaning.factors);
   CleanedBins result;
   std::mutex mutex;
@@ -147,7 +147,8 @@ CleanedBins clean_bins(Sinogram& sinogram, std::span<const std::uint8_t> has_gap
       std::size_t stripes = 0;
       if (gaps) filled = fill_all(group.part());
       if (cleaning.subtract_air > 0) normalise_by_air(group.part(), AirUse::kSubtract, cleaning.subtract_air);
-      if (cleaning.stripes) stripes = suppress_stripes(group.part(), {.threads = 1});
+      if (cleaning.stripes)
+        stripes = suppress_stripes(group.part(), {cleaning.stripes->width, cleaning.stripes->threshold, 1});
       group.put_back();
       const std::lock_guard lock(mutex);
       result.filled_values += filled.cells;

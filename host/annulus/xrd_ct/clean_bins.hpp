@@ -7,15 +7,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace annulus {
 
 struct Cleaning {
-  std::size_t subtract_air = 0;      // so many outermost positions; 0: none is subtracted
-  std::vector<double> factors = {};  // of each projection; none: it is not scaled
-  bool stripes = false;              // are suppressed
+  std::size_t subtract_air = 0;                         // so many outermost positions; 0: none is subtracted
+  std::vector<double> factors = {};                     // of each projection; none: it is not scaled
+  std::optional<StripeOptions> stripes = std::nullopt;  // none: they are left
   unsigned threads = 0;
 };
 

@@ -161,7 +161,7 @@ class Tomography {
     for (std::size_t cell = 0; cell < totals_.size(); ++cell) sums.take(cell, std::span(&totals_[cell], 1));
     resampling_->apply(sums.sinogram, options_.threads);
     sums.has_gaps[0] = 0;  // which are filled now
-    cleaning_.stripes = options_.stripes;
+    if (options_.stripes) cleaning_.stripes = {options_.stripe_width, options_.stripe_threshold};
     cleaning_.threads = options_.threads;
     if (options_.air > 0 && options_.air_use == AirUse::kScale)
       cleaning_.factors = air_factors(sums.sinogram, options_.air, degrees_);

@@ -98,6 +98,10 @@ std::vector<std::pair<std::string, std::string>> as_text(const TomoOptions& opti
   add("air", options.air);
   add("air_use", name_of(options.air_use));
   add("stripes", options.stripes);
+  if (options.stripes) {
+    add("stripe_width", options.stripe_width);
+    add("stripe_threshold", options.stripe_threshold);
+  }
   add("method", name_of(options.method));
   if (options.method == TomoMethod::kFbp) {
     add("filter", name_of(options.filter));

@@ -32,6 +32,8 @@ struct TomoOptions {
   std::size_t air = 0;  // so many outermost positions on either side saw only air
   AirUse air_use = AirUse::kSubtract;
   bool stripes = false;  // are suppressed
+  std::size_t stripe_width = StripeOptions().width;
+  double stripe_threshold = StripeOptions().threshold;
 
   TomoMethod method = TomoMethod::kFbp;
   Filter filter = Filter::kRamp;
