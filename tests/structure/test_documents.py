@@ -74,6 +74,16 @@ def test_every_option_is_explained(command, heading):
     assert offered - explained == set(), f"options of {command} that command_line.md does not explain"
 
 
+def test_every_option_of_tomo_is_explained_and_no_other():
+    program = os.environ.get("ANNULUS")
+    if not program:
+        pytest.skip("ANNULUS does not name the program")
+    help_text = subprocess.run([program, "tomo", "--help"], capture_output=True, text=True, check=True).stdout
+    offered = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", help_text)) - {"--help"}
+    rows = [row for row in (PROJECT / "docs" / "xrd_ct.md").read_text().splitlines() if row.startswith("| `-")]
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", "".join(row.split("|")[1] for row in rows))) == offered
+
+
 def test_integrate_has_every_option_that_is_explained():
     program = os.environ.get("ANNULUS")
     if not program:
