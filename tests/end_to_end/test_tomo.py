@@ -279,6 +279,13 @@ def test_size_filter_and_way(scan, tomo):
     assert hann.facts["filter"] == b"hann" and numpy.diff(hann.data, axis=0).std() < 0.9 * numpy.diff(direct.data, axis=0).std()
 
 
+def test_opencl_gives_the_bytes_of_the_cpu(annulus, scan, tomo):
+    if "opencl   yes" not in annulus("devices").stdout:
+        pytest.skip("no OpenCL device")
+    device = tomo(scan, "--backend", "opencl", "--device", "0")
+    assert device.facts["way"] == b"opencl" and numpy.array_equal(device.data, tomo(scan, name="cpu.nxs").data)
+
+
 def test_many_positions_are_reconstructed_by_fourier_transforms(annulus, tomo, tmp_path):
     for positions, way, interpolation in ((399, b"direct", b"linear"), (400, b"fourier", b"band-limited")):
         degrees, places = raster(angles=4, positions=positions, first=-4)
@@ -331,6 +338,10 @@ REFUSED = [
     ("good", [*COLUMNS, "--filter", "ram"], USAGE, ["--filter", "ramp, shepp-logan"]),
     ("good", [*COLUMNS, "--method", "sirt", "--filter", "hann"], USAGE, ["--filter", "SIRT"]),
     ("good", [*COLUMNS, "--way", "fourier", "--interpolation", "linear"], USAGE, ["--way", "band-limited"]),
+    ("good", [*COLUMNS, "--backend", "opencl", "--way", "fourier"], USAGE, ["--way", "OpenCL"]),
+    ("good", [*COLUMNS, "--backend", "opencl", "--method", "sirt"], USAGE, ["--way", "SIRT"]),
+    ("good", [*COLUMNS, "--device", "1"], USAGE, ["--device"]),
+    ("good", [*COLUMNS, "--stripes", "--stripe-width", 0], USAGE, ["--stripe-width"]),
     ("good", [*COLUMNS, "--size", 1], USAGE, ["--size"]),
     ("good", [*COLUMNS, "--memory", 0], USAGE, ["--memory"]),
     ("good", [*COLUMNS, "--size", 2000, "--memory", 1], USAGE, ["--memory", "1 MiB are not enough to reconstruct a single bin", "or more"]),
