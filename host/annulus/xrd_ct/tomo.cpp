@@ -200,9 +200,9 @@ class Tomography {
   // Distances from the axis of rotation.
   ImageAxis voxel_axis(const char* name) const {
     ImageAxis axis{name, scan_.translation.unit, {}};
-    const std::size_t size = reconstructor_->size();
+    const std::size_t size = reconstructor_->size(), middle = size / 2;
     for (std::size_t i = 0; i < size; ++i)
-      axis.positions.push_back((static_cast<double>(i) - static_cast<double>(size / 2)) * scan_.step);
+      axis.positions.push_back((static_cast<double>(i) - static_cast<double>(middle)) * scan_.step);
     return axis;
   }
   ImageAxis angle_axis() const { return {scan_.angle.name, scan_.angle.unit, degrees_}; }
