@@ -16,6 +16,7 @@ import pytest
 
 USAGE, INPUT, OUTPUT, SOME_BAD = 2, 3, 5, 7
 FRAMES = 24
+release_only = pytest.mark.release_only
 COLUMNS = "/entry/frames/columns"
 BASE = ["-n", 300, "--error-model", "poisson"]
 
@@ -91,7 +92,7 @@ def assert_same(path, expected, with_chunks=True):
 
 # -- sources --------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", " "])
+@pytest.mark.parametrize("delimiter", [",", pytest.param(";", marks=release_only), pytest.param("\t", marks=release_only), " "])
 def test_columns_of_tables_are_stored_to_the_last_bit(annulus, integrate, motors, tmp_path, delimiter):
     table = write_csv(tmp_path / "motors.csv", motors, delimiter)
     out = tmp_path / "out.nxs"
@@ -113,7 +114,8 @@ def test_a_table_of_numpy_has_its_names_in_a_comment(integrate, motors, tmp_path
     assert numpy.array_equal(column(tmp_path / "out.nxs", "I0"), motors["I0"])
 
 
-@pytest.mark.parametrize("kind", ["f8", "f4", "i4", "u8", ">i2"])
+@pytest.mark.parametrize("kind", ["f8", pytest.param("f4", marks=release_only), "i4",
+                                  pytest.param("u8", marks=release_only), pytest.param(">i2", marks=release_only)])
 @pytest.mark.parametrize("layout", [{}, {"chunks": (5,), "compression": "gzip"}], ids=["plain", "gzip"])
 def test_columns_of_hdf5_counters(annulus, integrate, tmp_path, kind, layout):
     values = (numpy.arange(FRAMES) * 3 + 7).astype(kind)
@@ -347,8 +349,9 @@ def test_an_unknown_monitor_is_refused(integrate, motors, tmp_path):
     assert not (tmp_path / "out.nxs").exists()
 
 
-@pytest.mark.parametrize("value, said", [(0, "is 0, by which nothing"), (-5, "is -5, by which nothing"),
-                                         (numpy.nan, "has no value"), (numpy.inf, "is inf, by which nothing")])
+@pytest.mark.parametrize("value, said", [(0, "is 0, by which nothing"), (numpy.nan, "has no value"),
+                                         pytest.param(-5, "is -5, by which nothing", marks=release_only),
+                                         pytest.param(numpy.inf, "is inf, by which nothing", marks=release_only)])
 def test_a_monitor_that_cannot_divide_makes_a_bad_frame_that_keeps_its_sums(annulus, integrate, scan, motors, tmp_path,
                                                                             value, said):
     good = motors["I0"].copy()
@@ -388,7 +391,9 @@ def renormalise(annulus):
     return run
 
 
-@pytest.mark.parametrize("extra", [[], ["--npt-azim", 12], ["--dark", "DARK", "--dummy", "7", "--delta-dummy", "3"]],
+@pytest.mark.parametrize("extra", [[], pytest.param(["--npt-azim", 12], marks=release_only),
+                                   pytest.param(["--dark", "DARK", "--dummy", "7", "--delta-dummy", "3"],
+                                                marks=release_only)],
                          ids=["pattern", "cake", "dark and dummy"])
 def test_renormalising_equals_reducing_again(annulus, integrate, renormalise, scan, motors, tmp_path, extra):
     if "DARK" in extra:
@@ -495,6 +500,7 @@ print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
 
+@release_only
 def test_renormalising_takes_the_same_memory_for_long_scans(annulus, scan, tmp_path):
     taken = {}
     for frames in (96, 960):  # of 96 kB: 9 and 92 MB
