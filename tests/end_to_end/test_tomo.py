@@ -507,10 +507,16 @@ def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path):
     assert (tmp_path / "follow.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_phantom(annulus, tmp_path):
-    """From frames to voxels: which phase is where, and what a voxel's pattern is."""
+@pytest.mark.release_only
+@pytest.mark.parametrize("phantom, edge", [("discs", 0), ("inclusions", 1)])
+def test_phantom(annulus, tmp_path, phantom, edge):
+    """From frames to voxels: which phase is where, and what a voxel's pattern is.
+
+    Of discs in air every voxel inside counts. Where a weak matrix surrounds dense grains, voxels at an edge are mixtures in
+    which the grain scatters more, and do not count.
+    """
     folder = tmp_path / "scan"
-    done = annulus("simulate", "--phantom", "inclusions", "-o", folder, "--voxels", 64, "--angles", 60, "--format", "hdf5", "--zigzag",
+    done = annulus("simulate", "--phantom", phantom, "-o", folder, "--voxels", 64, "--angles", 60, "--format", "hdf5", "--zigzag",
                    "--axis-offset", 0.0012, "-q")
     assert done.returncode == 0, done.stderr
     table = folder / "scan.csv"
@@ -532,14 +538,14 @@ def test_phantom(annulus, tmp_path):
     phase, inner = numpy.full(x.shape, -1), numpy.zeros(x.shape, bool)
     for cx, cy, radius, name in zip(known["discs/x"], known["discs/y"], known["discs/radius"], known["discs/phase"]):
         distance = numpy.hypot(x - cx, y - cy)
-        inner &= numpy.abs(distance - radius) > step  # edges are mixtures
-        inner |= distance < radius - step
+        inner &= numpy.abs(distance - radius) >= edge * step
+        inner |= distance < radius - edge * step
         phase[distance < radius] = phases.index(name) if name in phases else -1
     inner &= phase >= 0
     # Least squares: how much of each phase a voxel has.
     shares = numpy.linalg.lstsq(pure.T, volume.data.reshape(-1, len(volume.z)).T, rcond=None)[0].reshape(len(phases), *x.shape)
     right = shares.argmax(axis=0)[inner] == phase[inner]
-    assert inner.sum() > 1000 and right.mean() >= 0.99, right.mean()
+    assert inner.sum() > 900 and right.mean() >= 0.99, right.mean()
     for each in range(len(phases)):
         where = inner & (phase == each)
         if where.sum() < 20:
