@@ -14,7 +14,7 @@
 namespace annulus {
 namespace {
 
-constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kNoCell = ~std::size_t{0};
 constexpr std::uint64_t kValuesAtOnce = std::uint64_t{1} << 20;
 
@@ -26,7 +26,7 @@ struct Line {
 
 WindowValues values_of(const Plan& plan, std::span<const FrameAndFactor> frames, const WindowBins& window) {
   const MergedBins peak = merge(plan, frames, window.peak);
-  WindowValues values{peak.intensity, peak.error, kNothing, kNothing, kNothing, kNothing};
+  WindowValues values{peak.intensity, peak.error, kNoValue, kNoValue, kNoValue, kNoValue};
   Line line;
   if (window.sides) {
     const MergedBins left = merge(plan, frames, window.sides->first);

@@ -14,7 +14,7 @@ constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 // Fraction bits of frames differ by as much as the exponents of doubles do, and each has its words.
 constexpr std::size_t kMergedWords = kMostWords + 1200 / 64 + 1;
 using MergedSum = WideSum<kMergedWords>;
-using Wide = MergedSum::Wide;
+using SignedWide = MergedSum::Wide;
 
 bool is_narrow(std::span<const FrameAndFactor> frames, Quantity quantity, int unit) {
   return std::ranges::all_of(frames, [&](const FrameAndFactor& frame) {
@@ -26,7 +26,7 @@ bool is_narrow(std::span<const FrameAndFactor> frames, Quantity quantity, int un
 double exact_sum(std::span<const FrameAndFactor> frames, Quantity quantity, BinRange bins, int finest,
                  int plan_bits) {
   if (is_narrow(frames, quantity, finest)) {
-    Wide sum = 0;
+    SignedWide sum = 0;
     for (const FrameAndFactor& frame : frames) {
       for (const std::int64_t value : (*frame.sums)[quantity].subspan(bins.first, bins.size())) sum += value;
     }
@@ -44,8 +44,9 @@ double exact_sum(std::span<const FrameAndFactor> frames, Quantity quantity, BinR
 }
 
 // What the valid pixels of a frame add to a total of the plan, over these bins.
-Wide valid_part(const std::vector<std::int64_t>& totals, const Sums& sums, Quantity missing, BinRange bins) {
-  Wide part = 0;
+SignedWide valid_part(const std::vector<std::int64_t>& totals, const Sums& sums, Quantity missing,
+                      BinRange bins) {
+  SignedWide part = 0;
   for (std::size_t bin = bins.first; bin < bins.end; ++bin) part += totals[bin];
   if (!sums.has(missing)) return part;
   for (const std::int64_t value : sums[missing].subspan(bins.first, bins.size())) part -= value;
@@ -62,11 +63,11 @@ MergedBins merge(const Plan& plan, std::span<const FrameAndFactor> frames, BinRa
     has_errors = has_errors && frame.sums->has(Quantity::kVariance);
   }
   const SumUnits unit(plan, frames.empty() ? 0 : finest);
-  Wide count = 0, dark = 0;
+  SignedWide count = 0, dark = 0;
   double denominator = 0;
   for (const FrameAndFactor& frame : frames) {
     count += valid_part(plan.totals.count, *frame.sums, Quantity::kMissingCount, bins);
-    const Wide norm =
+    const SignedWide norm =
         valid_part(plan.totals.normalization, *frame.sums, Quantity::kMissingNormalization, bins);
     denominator += static_cast<double>(norm) * unit.normalization * frame.factor;
     if (!plan.totals.dark.empty())
