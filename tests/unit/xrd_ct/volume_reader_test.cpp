@@ -7,11 +7,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "message_of.hpp"
@@ -116,7 +116,10 @@ TEST_F(VolumeReader, TheImageIsTheMeanOfTheBins) {
   expect_means(part, 60, 131);
   EXPECT_EQ(part.title, "mean of 71 bins, 17 to 34.5 deg");
   expect_means(volume.mean_image(Range{centre_of(70) - 0.1, centre_of(70) + 0.1}), 70, 71);
-  EXPECT_THAT(message_of(ErrorKind::kUsage, [&] { volume.mean_image(Range{50, 60}); }),
+  EXPECT_THAT(message_of(ErrorKind::kUsage,
+                         [&] {
+                           volume.mean_image(Range{50, 60});
+                         }),
               ::testing::AllOf(HasSubstr("no bin from 50 to 60"), HasSubstr("from 1.875 to 39.375 deg")));
 }
 
@@ -169,7 +172,8 @@ TEST_F(VolumeReader, DamageIsNamed) {
               }),
               HasSubstr("data/data does not have the shape"));
   EXPECT_THAT(fault_after([](hid_t file) {
-                const Hdf5Handle group(H5Gopen2(file, "/entry/reconstruction/options", H5P_DEFAULT), H5Gclose);
+                const Hdf5Handle group(H5Gopen2(file, "/entry/reconstruction/options", H5P_DEFAULT),
+                                       H5Gclose);
                 write_text(group.get(), "more", std::string_view("of variable length"));
               }),
               HasSubstr("options/more is not a text of fixed length"));
