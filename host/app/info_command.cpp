@@ -2,9 +2,11 @@
 #include <annulus/engine/inputs.hpp>
 #include <annulus/geometry/geometry.hpp>
 #include <annulus/geometry/geometry_json.hpp>
+#include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/output_json.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/sources/source_json.hpp>
+#include <annulus/xrd_ct/volume_reader.hpp>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -43,6 +45,14 @@ bool looks_like_poni(const std::string& path) {
 nlohmann::json describe_url(const std::string& url, const OpenOptions& open) {
   if (looks_like_poni(url)) return describe(read_poni(url));
   if (is_annulus_output(url)) return describe_output(url);
+  switch (derived_file(url)) {
+    case DerivedFile::kImages:
+      return describe_images(url);
+    case DerivedFile::kVolume:
+      return VolumeFile(url).describe();
+    case DerivedFile::kNone:
+      break;
+  }
   return describe_source(*open_source(url, open), url);
 }
 

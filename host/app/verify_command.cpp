@@ -2,6 +2,7 @@
 #include <annulus/core/parallel.hpp>
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/inputs.hpp>
+#include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/verify_output.hpp>
 #include <annulus/sources/streams.hpp>
@@ -65,10 +66,25 @@ bool may_be_output(const std::string& url) {
   }
 }
 
+// A file that cannot be asked is none of them: see above.
+DerivedFile made_of_patterns(const std::string& url) {
+  try {
+    return derived_file(url);
+  } catch (const Error&) {
+    return DerivedFile::kNone;
+  }
+}
+
 int verify(const VerifyCommand& command) {
   std::vector<std::string> frames;
   VerifyResult result;
   for (const std::string& url : expand_inputs(command.config.inputs)) {
+    if (const DerivedFile kind = made_of_patterns(url); kind != DerivedFile::kNone) {
+      result.add_fault(fmt::format(
+          "{}: is {}: it holds no integers that could be verified (verify the patterns that it was made of)",
+          url, noun_of(kind)));
+      continue;
+    }
     if (!may_be_output(url)) {
       frames.push_back(url);
       continue;

@@ -210,12 +210,12 @@ def test_densities_are_images_too(simulate):
         entry = file["entry"]
         phantom = entry["phantom"]
         names = [name.decode() + "_density" for name in phantom["phase"][()]]
-        assert list(entry.attrs["images"]) == names
+        assert [name.decode() for name in entry.attrs["images"]] == names
         for name, density in zip(names, phantom["density"][()]):
             group = entry[name]
             assert (group[group.attrs["signal"]][()] == density).all()
             for axis, known in zip(group.attrs["axes"], ("y", "x")):
-                assert (group[axis][()] == phantom[known][()]).all() and group[axis].attrs["units"] == "mm"
+                assert (group[axis][()] == phantom[known][()]).all() and group[axis].attrs["units"] == b"mm"
 
 
 def test_the_same_seed_gives_the_same_bytes_whatever_the_threads(simulate):

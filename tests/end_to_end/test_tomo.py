@@ -22,7 +22,8 @@ class Volume:
         with h5py.File(path) as file:
             self.data = file["/entry/data/data"][()]
             self.x, self.y, self.z = (file[f"/entry/data/{name}"][()] for name in "xyz")
-            self.units = {name: file[f"/entry/data/{name}"].attrs.get("units") for name in "xyz"}
+            units = {name: file[f"/entry/data/{name}"].attrs.get("units") for name in "xyz"}
+            self.units = {name: unit and unit.decode() for name, unit in units.items()}
             self.facts = {name: item[()] for name, item in file["/entry/reconstruction/parameters"].items()}
             self.sinogram = file["/entry/sinogram/data"][()] if "sinogram" in file["/entry"] else None
 

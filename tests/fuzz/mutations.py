@@ -62,3 +62,10 @@ def mutate(data, random):
         reach = random.choice([len(data), min(len(data), 4096), min(len(data), 512)])
         random.choice(KINDS)(data, random.randrange(reach), random)
     return bytes(data)
+
+
+def change_a_byte(data, random):
+    """A single byte, anywhere, to another one: the least damage there is, and the hardest to notice."""
+    data = bytearray(data)
+    data[random.randrange(len(data))] ^= random.randrange(1, 256)
+    return bytes(data)

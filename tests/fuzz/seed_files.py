@@ -77,6 +77,10 @@ def write_all(folder, program):
     run(*common, "--error-model", "poisson", "-o", folder / "pattern.nxs", folder / "seed.npy")
     run(*common, "--npt-azim", 4, "-o", folder / "cake.nxs", folder / "seed.npy")
     (folder / "seed.json").write_text(run(*common, "--error-model", "poisson", "--dump-config"))
+    np.save(folder / "scan.npy", frames(12, np.int32))
+    run(*common, "-o", folder / "scan.nxs", folder / "scan.npy")
+    run("map", folder / "scan.nxs", "--shape", "3,4", "--window", "low=0.6:1.2", "-o", folder / "images.nxs", "-q")
+    run("tomo", folder / "scan.nxs", "--shape", "4,3", "--angle-range", 180, "--centre", 1, "-o", folder / "volume.nxs", "-q")
 
     def named(*names):
         return [folder / name for name in names]
@@ -88,6 +92,8 @@ def write_all(folder, program):
         "npy": named("seed.npy", "seed_float.npy"),
         "hdf5": named("seed_stack.h5", "seed_master.h5", "seed_data_000001.h5"),
         "output": named("pattern.nxs", "cake.nxs"),
+        "images": named("images.nxs"),
+        "volume": named("volume.nxs"),
         "poni": [poni],
         "json": named("seed.json"),
     }

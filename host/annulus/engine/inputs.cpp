@@ -2,6 +2,7 @@
 #include <annulus/core/read_file.hpp>
 #include <annulus/core/url.hpp>
 #include <annulus/engine/inputs.hpp>
+#include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/sources/image_names.hpp>
 #include <annulus/sources/streams.hpp>
@@ -46,7 +47,7 @@ void remove_data_files(std::vector<std::string>& files) {
 // A file that cannot be asked is no result: whoever reads it says what is wrong with it.
 bool is_result(const fs::path& path) {
   try {
-    return is_hdf5_name(path) && is_annulus_output(path);
+    return is_hdf5_name(path) && (is_annulus_output(path) || derived_file(path) != DerivedFile::kNone);
   } catch (const Error&) {
     return false;
   }

@@ -3,6 +3,7 @@
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/renormalise.hpp>
 #include <annulus/hdf5/handle.hpp>
+#include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/stored_checksums.hpp>
@@ -102,6 +103,9 @@ class OldOutput {
 
  private:
   static std::uint64_t closing_of(const fs::path& input) {
+    if (const DerivedFile kind = derived_file(input); kind != DerivedFile::kNone)
+      refuse_input(input, fmt::format("is {}: it holds no patterns", noun_of(kind)),
+                   "name the patterns that it was made of");
     if (!is_annulus_output(input))
       refuse_input(input, "is not an output of annulus", "name a NeXus file that Annulus wrote");
     const Hdf5Session session;

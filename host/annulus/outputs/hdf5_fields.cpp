@@ -20,6 +20,40 @@ Hdf5Handle text_type(std::size_t size) {
   return type;
 }
 
+// Texts of fixed length, each as long as the longest, with zeros behind it.
+class PaddedTexts {
+ public:
+  explicit PaddedTexts(const std::vector<FixedText>& texts) {
+    std::vector<std::string> copies;
+    for (const FixedText& each : texts) {
+      copies.push_back(to_utf8(each.text));
+      width_ = std::max(width_, copies.back().size());
+    }
+    for (const std::string& copy : copies) bytes_ += copy + std::string(width_ - copy.size(), '\0');
+  }
+
+  Hdf5Handle type() const {
+    Hdf5Handle type = text_type(width_);
+    H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+    return type;
+  }
+
+  const char* bytes() const { return bytes_.data(); }
+
+ private:
+  std::size_t width_ = 1;  // HDF5 has no texts of length 0
+  std::string bytes_;
+};
+
+Hdf5Handle flag_type() {
+  Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose);
+  const std::int8_t no = 0;
+  const std::int8_t yes = 1;
+  H5Tenum_insert(type.get(), "FALSE", &no);
+  H5Tenum_insert(type.get(), "TRUE", &yes);
+  return type;
+}
+
 Hdf5Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
 
 Hdf5Handle vector_space(std::size_t count) {
@@ -77,9 +111,10 @@ herr_t touch_object(hid_t file, const char* name, const H5O_info_t* object, void
 
 // Both a dataset and an attribute can hold text of fixed or variable length.
 template <typename Read>
-std::optional<std::string> text_value(hid_t type, hid_t space, Read read) {
+std::optional<std::string> text_value(hid_t type, hid_t space, TextLength length, Read read) {
   if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) return {};
-  if (H5Tis_variable_str(type) > 0) {
+  if (H5Tis_variable_str(type) != 0) {
+    if (length == TextLength::kFixed) return {};
     const Hdf5Handle memory = text_type(H5T_VARIABLE);
     H5Tset_cset(memory.get(), H5Tget_cset(type));
     char* text = nullptr;
@@ -135,6 +170,16 @@ void write_attribute(hid_t object, const char* name, const std::vector<std::stri
                 pointers.data());
 }
 
+void write_attribute(hid_t object, const char* name, FixedText text) {
+  const PaddedTexts padded({text});
+  put_attribute(object, name, padded.type().get(), scalar_space().get(), padded.bytes());
+}
+
+void write_attribute(hid_t object, const char* name, const std::vector<FixedText>& texts) {
+  const PaddedTexts padded(texts);
+  put_attribute(object, name, padded.type().get(), vector_space(texts.size()).get(), padded.bytes());
+}
+
 void write_attribute(hid_t object, const char* name, double value) {
   put_attribute(object, name, H5T_NATIVE_DOUBLE, scalar_space().get(), &value);
 }
@@ -149,13 +194,14 @@ void write_text(hid_t parent, const std::string& name, std::string_view text) {
   put_dataset(parent, name, text_type(H5T_VARIABLE).get(), scalar_space().get(), &pointer);
 }
 
+void write_text(hid_t parent, const std::string& name, FixedText text) {
+  const PaddedTexts padded({text});
+  put_dataset(parent, name, padded.type().get(), scalar_space().get(), padded.bytes());
+}
+
 void write_flag(hid_t parent, const char* name, bool value) {
-  Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose);
-  const std::int8_t no = 0;
-  const std::int8_t yes = 1;
-  H5Tenum_insert(type.get(), "FALSE", &no);
-  H5Tenum_insert(type.get(), "TRUE", &yes);
-  put_dataset(parent, name, type.get(), scalar_space().get(), value ? &yes : &no);
+  const std::int8_t stored = value ? 1 : 0;
+  put_dataset(parent, name, flag_type().get(), scalar_space().get(), &stored);
 }
 
 Hdf5Handle write_number(hid_t parent, const char* name, double value, const char* units) {
@@ -210,25 +256,26 @@ std::vector<std::string> names_in_group(hid_t parent, const std::string& path, N
   return names;
 }
 
-std::optional<std::string> read_text(hid_t parent, const std::string& path) {
+std::optional<std::string> read_text(hid_t parent, const std::string& path, TextLength length) {
   if (!has_object(parent, path)) return {};
   const Hdf5Handle dataset(H5Dopen2(parent, path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset) return {};
   const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose);
   const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
-  return text_value(type.get(), space.get(), [&](hid_t memory, void* buffer) {
+  return text_value(type.get(), space.get(), length, [&](hid_t memory, void* buffer) {
     return H5Dread(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
   });
 }
 
-std::optional<std::string> read_text_attribute(hid_t parent, const std::string& path, const char* name) {
+std::optional<std::string> read_text_attribute(hid_t parent, const std::string& path, const char* name,
+                                               TextLength length) {
   if (path != "." && path != "/" && !has_object(parent, path)) return {};
   if (H5Aexists_by_name(parent, path.c_str(), name, H5P_DEFAULT) <= 0) return {};
   const Hdf5Handle attribute(H5Aopen_by_name(parent, path.c_str(), name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute) return {};
   const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
   const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
-  return text_value(type.get(), space.get(),
+  return text_value(type.get(), space.get(), length,
                     [&](hid_t memory, void* buffer) { return H5Aread(attribute.get(), memory, buffer); });
 }
 
@@ -239,26 +286,32 @@ std::optional<std::vector<std::string>> read_texts_attribute(hid_t parent, const
   const Hdf5Handle type(H5Aget_type(attribute.get()), H5Tclose);
   const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
   const hssize_t claimed = H5Sget_simple_extent_npoints(space.get());
-  if (H5Tget_class(type.get()) != H5T_STRING || claimed < 0 || static_cast<std::size_t>(claimed) > most)
+  if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) != 0 || claimed < 0 ||
+      static_cast<std::size_t>(claimed) > most)
     return {};
   const auto count = static_cast<std::size_t>(claimed);
-  std::vector<std::string> texts;
-  if (H5Tis_variable_str(type.get()) > 0) {
-    const Hdf5Handle memory = text_type(H5T_VARIABLE);
-    H5Tset_cset(memory.get(), H5Tget_cset(type.get()));
-    std::vector<char*> pointers(count, nullptr);
-    if (H5Aread(attribute.get(), memory.get(), pointers.data()) < 0) return {};
-    for (const char* text : pointers) texts.emplace_back(text != nullptr ? text : "");
-    H5Dvlen_reclaim(memory.get(), space.get(), H5P_DEFAULT, pointers.data());
-    return texts;
-  }
   const std::size_t size = H5Tget_size(type.get());
   if (size == 0 || size > kLongestText / std::max<std::size_t>(count, 1)) return {};
   std::string bytes(size * count, '\0');
   if (H5Aread(attribute.get(), type.get(), bytes.data()) < 0) return {};
+  std::vector<std::string> texts;
   for (std::size_t i = 0; i < count; ++i)
     texts.emplace_back(bytes.data() + i * size, strnlen(bytes.data() + i * size, size));
   return texts;
+}
+
+std::optional<bool> read_flag(hid_t parent, const std::string& path) {
+  if (!has_object(parent, path)) return {};
+  const Hdf5Handle dataset(H5Dopen2(parent, path.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset) return {};
+  const Hdf5Handle stored(H5Dget_type(dataset.get()), H5Tclose), type = flag_type();
+  const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  std::int8_t value = 0;
+  if (H5Tequal(stored.get(), type.get()) <= 0 || H5Sget_simple_extent_npoints(space.get()) != 1 ||
+      H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0) {
+    return {};
+  }
+  return value != 0;
 }
 
 std::optional<std::uint64_t> read_whole_number(hid_t parent, const std::string& path) {

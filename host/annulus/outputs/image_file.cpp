@@ -1,6 +1,6 @@
 #include <annulus/core/text.hpp>
 #include <annulus/hdf5/open_file.hpp>
-#include <annulus/outputs/hdf5_fields.hpp>
+#include <annulus/outputs/checked_fields.hpp>
 #include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
@@ -10,7 +10,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 namespace annulus {
@@ -28,26 +27,27 @@ constexpr const char* kNameImages = "name a file of maps or tomograms that annul
 
 // What a file may claim and still be believed.
 constexpr std::size_t kMostImages = 4096;
+constexpr std::size_t kMostBytesOfNames = 60000;  // HDF5 has no attributes of more than 64 KiB
 constexpr std::size_t kMostPositions = std::size_t{1} << 24;
 constexpr std::size_t kMostValues = std::size_t{1} << 29;  // of all images: 4 GiB
 
 void write_image_axis(hid_t group, const char* field, const ImageAxis& axis) {
   const Hdf5Handle dataset = write_array(group, field, axis.positions);
-  if (!axis.unit.empty()) write_attribute(dataset.get(), "units", std::string_view(axis.unit));
-  write_attribute(dataset.get(), "long_name", std::string_view(axis.name));
+  if (!axis.unit.empty()) write_attribute(dataset.get(), "units", FixedText{axis.unit});
+  write_attribute(dataset.get(), "long_name", FixedText{axis.name});
 }
 
 void write_image(hid_t entry, const GridImage& image) {
   const Hdf5Handle group = create_group(entry, image.name, "NXdata");
-  write_attribute(group.get(), "signal", std::string_view(kSignal));
-  write_attribute(group.get(), "axes", std::vector<std::string>{kRows, kColumns});
-  write_text(group.get(), "title", image.title);
+  write_attribute(group.get(), "signal", FixedText{kSignal});
+  write_attribute(group.get(), "axes", std::vector<FixedText>{{kRows}, {kColumns}});
+  write_text(group.get(), "title", FixedText{image.title});
   write_image_axis(group.get(), kRows, image.rows);
   write_image_axis(group.get(), kColumns, image.columns);
   const Hdf5Handle values = write_array(group.get(), kSignal, image.values, image.rows.positions.size());
-  if (!image.unit.empty()) write_attribute(values.get(), "units", std::string_view(image.unit));
-  write_attribute(values.get(), "long_name", std::string_view(image.title));
-  write_attribute(values.get(), "interpretation", std::string_view("image"));
+  if (!image.unit.empty()) write_attribute(values.get(), "units", FixedText{image.unit});
+  write_attribute(values.get(), "long_name", FixedText{image.title});
+  write_attribute(values.get(), "interpretation", FixedText{"image"});
 }
 
 // A name of a field; facts of one name are all kept.
@@ -61,10 +61,10 @@ std::string fact_field(std::string name, std::set<std::string>& taken) {
 
 void write_process(hid_t entry, const ImageFileInfo& info) {
   const Hdf5Handle process = create_group(entry, "process", "NXprocess");
-  write_text(process.get(), "program", info.program);
-  write_text(process.get(), "version", info.version);
-  if (!info.date.empty()) write_text(process.get(), "date", info.date);
-  write_text(process.get(), "kind", info.kind);
+  write_text(process.get(), "program", FixedText{info.program});
+  write_text(process.get(), "version", FixedText{info.version});
+  if (!info.date.empty()) write_text(process.get(), "date", FixedText{info.date});
+  write_text(process.get(), "kind", FixedText{info.kind});
   const Hdf5Handle facts = create_ordered_group(process.get(), "input", "NXparameters");
   std::set<std::string> taken;
   for (const auto& [name, value] : info.facts) {
@@ -72,63 +72,74 @@ void write_process(hid_t entry, const ImageFileInfo& info) {
     if (const auto* const number = std::get_if<double>(&value)) {
       write_number(facts.get(), field.c_str(), *number, nullptr);
     } else {
-      write_text(facts.get(), field, std::get<std::string>(value));
+      write_text(facts.get(), field, FixedText{std::get<std::string>(value)});
     }
   }
 }
 
 void check_images(const std::string& where, const std::vector<GridImage>& images) {
   if (images.empty()) throw Error(ErrorKind::kOutput, where, "there are no images to write");
+  std::size_t longest = 0;
+  for (const GridImage& image : images) longest = std::max(longest, image.name.size());
+  if (images.size() > kMostImages || images.size() * longest > kMostBytesOfNames)
+    throw Error(ErrorKind::kOutput, where,
+                fmt::format("{} images with names of up to {} letters are too many for a file", images.size(),
+                            longest),
+                "make several files");
   for (const GridImage& image : images) {
     if (const std::string fault = fault_of(image); !fault.empty())
       throw Error(ErrorKind::kOutput, where, fmt::format("image {}: {}", in_quotes(image.name), fault));
   }
 }
 
+// The truth of a phantom holds more than images, and names no creator: it is not replaced.
 bool was_written_here(hid_t file) {
-  return is_image_file(file) && read_text_attribute(file, "/", "creator") == layout::kProgram;
+  return derived_file(file) == DerivedFile::kImages && H5Aexists(file, "creator") > 0 &&
+         read_text(file, std::string(kProcess) + "/program", TextLength::kFixed) == layout::kProgram;
 }
 
 class ImageReader {
  public:
-  ImageReader(const std::filesystem::path& path, hid_t file) : path_(path), file_(file) {}
+  ImageReader(const std::filesystem::path& path, hid_t file) : fields_(path, file) {}
 
   ImageFileInfo info() const {
     const std::string process = kProcess;
-    const auto text = [&](const std::string& path) { return read_text(file_, path).value_or(""); };
     ImageFileInfo info;
-    info.program = text(process + "/program");
-    info.version = text(process + "/version");
-    info.date = text(process + "/date");
-    info.kind = text(process + "/kind");
-    info.title = text(std::string(layout::kEntry) + "/title");
-    for (const std::string& name : names_in_group(file_, kFacts, NameOrder::kAsCreated)) {
+    info.program = fields_.text(process + "/program");
+    info.version = fields_.text(process + "/version");
+    info.date = fields_.text(process + "/date");
+    info.kind = fields_.text(process + "/kind");
+    info.title = fields_.text(std::string(layout::kEntry) + "/title");
+    for (const std::string& name : names_in_group(fields_.file(), kFacts, NameOrder::kAsCreated)) {
       const std::string path = std::string(kFacts) + "/" + name;
-      if (auto words = read_text(file_, path)) {
-        info.facts.emplace_back(name, *std::move(words));
-      } else if (const auto number = read_doubles(file_, path, 1); number && !number->empty()) {
-        info.facts.emplace_back(name, number->front());
+      if (fields_.holds(path, H5T_NATIVE_DOUBLE)) {
+        const std::vector<double> number = fields_.doubles(path, 1);
+        if (number.empty()) fields_.refuse(path + " is empty");
+        info.facts.emplace_back(name, number.front());
+      } else {
+        info.facts.emplace_back(name, fields_.text(path));
       }
     }
     return info;
   }
 
   std::vector<std::string> names() const {
-    const auto names = read_texts_attribute(file_, layout::kEntry, kNamesOfImages, kMostImages);
-    if (!names || names->empty()) refuse("it does not say which images it has");
+    const auto names = read_texts_attribute(fields_.file(), layout::kEntry, kNamesOfImages, kMostImages);
+    if (!names || names->empty())
+      fields_.refuse("it does not say in texts of fixed length which images it has");
     return *names;
   }
 
   GridImage describe(const std::string& name) const {
-    const std::string group = group_of(name);
-    const auto axes = read_texts_attribute(file_, group, "axes", 2);
-    if (!axes || axes->size() != 2) refuse(fmt::format("image {} has no two axes", in_quotes(name)));
+    const std::string group = std::string(layout::kEntry) + "/" + name;
+    if (name.empty() || !has_object(fields_.file(), group))
+      fields_.refuse(fmt::format("image {} is not there", in_quotes(name)));
     GridImage image;
     image.name = name;
-    image.title = read_text(file_, group + "/title").value_or(name);
-    image.unit = read_text_attribute(file_, signal_of(name), "units").value_or("");
-    image.rows = read_image_axis(group, axes->front());
-    image.columns = read_image_axis(group, axes->back());
+    image.title = fields_.text(group + "/title");
+    image.unit = fields_.attribute(signal_of(name), "units");
+    image.rows = read_image_axis(group, kRows);
+    image.columns = read_image_axis(group, kColumns);
     return image;
   }
 
@@ -136,50 +147,27 @@ class ImageReader {
   void read_values(GridImage& image) {
     const std::string path = signal_of(image.name);
     const std::size_t rows = image.rows.positions.size(), columns = image.columns.positions.size();
-    if (!has_extent(path, rows, columns)) refuse(fmt::format("{} does not have the shape of its axes", path));
+    if (!fields_.has_extent(path, {rows, columns}))
+      fields_.refuse(fmt::format("{} does not have the shape of its axes", path));
     values_ += rows * columns;  // no overflow: each side has at most 2^24
-    if (values_ > kMostValues) refuse("its images are larger than it can be");
-    auto values = read_doubles(file_, path, rows * columns);
-    if (!values) throw_hdf5(ErrorKind::kInput, file_, fmt::format("cannot read {}", path));
-    image.values = *std::move(values);
+    if (values_ > kMostValues) fields_.refuse("its images are larger than it can be");
+    image.values = fields_.doubles(path, rows * columns);
     if (const std::string fault = fault_of(image); !fault.empty())
-      refuse(fmt::format("image {}: {}", in_quotes(image.name), fault));
+      fields_.refuse(fmt::format("image {}: {}", in_quotes(image.name), fault));
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& fault) const {
-    throw Error(ErrorKind::kInput, path_.string(), "is damaged: " + fault, "make or copy it again");
+  static std::string signal_of(const std::string& name) {
+    return fmt::format("{}/{}/{}", layout::kEntry, name, kSignal);
   }
 
-  static std::string group_of(const std::string& name) { return std::string(layout::kEntry) + "/" + name; }
-
-  std::string signal_of(const std::string& name) const {
-    const std::string group = group_of(name);
-    const auto signal = read_text_attribute(file_, group, "signal");
-    if (!signal) refuse(fmt::format("image {} is not there", in_quotes(name)));
-    return group + "/" + *signal;
-  }
-
-  ImageAxis read_image_axis(const std::string& group, const std::string& field) const {
+  ImageAxis read_image_axis(const std::string& group, const char* field) const {
     const std::string path = group + "/" + field;
-    auto positions = read_doubles(file_, path, kMostPositions);
-    if (!positions) refuse(fmt::format("{} cannot be read", path));
-    return {read_text_attribute(file_, path, "long_name").value_or(field),
-            read_text_attribute(file_, path, "units").value_or(""), *std::move(positions)};
+    return {fields_.attribute(path, "long_name"), fields_.attribute(path, "units"),
+            fields_.doubles(path, kMostPositions)};
   }
 
-  bool has_extent(const std::string& path, std::size_t rows, std::size_t columns) const {
-    if (!has_object(file_, path)) return false;
-    const Hdf5Handle dataset(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
-    const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
-    std::array<hsize_t, 2> size{};
-    return dataset && H5Sget_simple_extent_ndims(space.get()) == 2 &&
-           H5Sget_simple_extent_dims(space.get(), size.data(), nullptr) == 2 && size[0] == rows &&
-           size[1] == columns;
-  }
-
-  const std::filesystem::path& path_;
-  hid_t file_;
+  CheckedFields fields_;
   std::size_t values_ = 0;
 };
 
@@ -198,7 +186,9 @@ Hdf5Handle open_images(const std::filesystem::path& path) {
   };
   Hdf5Handle file = open_to_read(path, ReadFirst::kAsClosed);
   if (!file) refuse("cannot be opened: " + hdf5_reason(), "copy it again");
-  if (!is_image_file(file.get())) refuse("is not a file of images", kNameImages);
+  const DerivedFile kind = derived_file(file.get());
+  if (kind == DerivedFile::kVolume) refuse("is a tomogram of all bins, not a file of images", kNameImages);
+  if (kind != DerivedFile::kImages) refuse("is not a file of images", kNameImages);
   return file;
 }
 
@@ -207,13 +197,13 @@ Hdf5Handle open_images(const std::filesystem::path& path) {
 void add_images(hid_t entry, const ImageFileInfo& info, const std::vector<GridImage>& images) {
   const std::string where = file_name_of(entry);
   check_images(where, images);
-  std::vector<std::string> names;
+  std::vector<FixedText> names;
   write_process(entry, info);
   for (const GridImage& image : images) {
     if (has_object(entry, image.name))
       throw Error(ErrorKind::kOutput, where, fmt::format("two things are called '{}'", image.name));
     write_image(entry, image);
-    names.push_back(image.name);
+    names.push_back({image.name});
   }
   write_attribute(entry, kNamesOfImages, names);
 }
@@ -224,8 +214,8 @@ void write_images(const ImageFileInfo& info, const std::vector<GridImage>& image
   write_whole_file(path, overwrite, {"file of images", "`output`", was_written_here}, [&](hid_t file) {
     write_root(file, info.version, info.date);
     const Hdf5Handle entry = create_group(file, "entry", "NXentry");
-    write_attribute(entry.get(), "default", std::string_view(images.front().name));
-    write_text(entry.get(), "title", info.title);
+    write_attribute(entry.get(), "default", FixedText{images.front().name});
+    write_text(entry.get(), "title", FixedText{info.title});
     add_images(entry.get(), info, images);
   });
 }
@@ -243,16 +233,11 @@ StoredImages read_images(const std::filesystem::path& path) {
   return stored;
 }
 
-bool is_image_file(hid_t file) {
-  return has_object(file, kProcess) &&
-         H5Aexists_by_name(file, layout::kEntry, kNamesOfImages, H5P_DEFAULT) > 0;
-}
-
-bool is_image_file(const std::filesystem::path& path) {
-  if (!probe_output(path)) return false;
+DerivedFile derived_file(const std::filesystem::path& path) {
+  if (!probe_output(path)) return DerivedFile::kNone;
   const Hdf5Session scope;
   const Hdf5Handle file = open_to_read(path, ReadFirst::kAsClosed);
-  return file && is_image_file(file.get());
+  return file ? derived_file(file.get()) : DerivedFile::kNone;
 }
 
 void touch_images(const std::filesystem::path& path) {

@@ -1,6 +1,7 @@
 // Files of images over two axes: maps, sinograms, slices of tomograms (docs/output_format.md).
 #pragma once
 
+#include <annulus/hdf5/derived_file.hpp>
 #include <annulus/scan/grid_image.hpp>
 
 #include <hdf5.h>
@@ -41,13 +42,13 @@ void write_images(const ImageFileInfo& info, const std::vector<GridImage>& image
 // In the order in which they were written. Throws kInput.
 StoredImages read_images(const std::filesystem::path& path);
 
-// False for what is not there or is no HDF5 file, too. Throws kInput as probe_output() does.
-bool is_image_file(const std::filesystem::path& path);
+// Whether it is a file that was made of patterns. kNone for what is not there or is no HDF5 file, too. Throws
+// kInput as probe_output() does.
+DerivedFile derived_file(const std::filesystem::path& path);
 
 // The following expect an Hdf5Session to be alive. To files that hold more than images they are added in the
 // group of the entry, which is called "entry".
 void add_images(hid_t entry, const ImageFileInfo& info, const std::vector<GridImage>& images);
-bool is_image_file(hid_t file);
 
 // What a probe does: reads everything but the values.
 void touch_images(const std::filesystem::path& path);

@@ -1,4 +1,5 @@
 #include <annulus/core/text.hpp>
+#include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/output_json.hpp>
 #include <annulus/outputs/reader.hpp>
@@ -39,7 +40,55 @@ nlohmann::json describe_column(const PatternFile& file, std::size_t column) {
   return description;
 }
 
+nlohmann::json describe_image(const GridImage& image) {
+  std::size_t missing = 0;
+  std::optional<double> low, high;
+  for (const double value : image.values) {
+    if (std::isnan(value)) {
+      ++missing;
+      continue;
+    }
+    low = std::min(low.value_or(value), value);
+    high = std::max(high.value_or(value), value);
+  }
+  nlohmann::json description = {{"title", to_utf8(image.title)},
+                                {"unit", to_utf8(image.unit)},
+                                {"shape", {image.rows.positions.size(), image.columns.positions.size()}},
+                                {"y", describe_axis(image.rows)},
+                                {"x", describe_axis(image.columns)},
+                                {"missing", missing}};
+  if (low) description["range"] = {*low, *high};
+  return description;
+}
+
 }  // namespace
+
+nlohmann::json describe_axis(const ImageAxis& axis) {
+  return {{"name", to_utf8(axis.name)},
+          {"unit", to_utf8(axis.unit)},
+          {"range", {axis.positions.front(), axis.positions.back()}}};
+}
+
+nlohmann::json describe_images(const std::filesystem::path& path) {
+  const StoredImages stored = read_images(path);
+  nlohmann::json images = nlohmann::json::object(), input = nlohmann::json::object();
+  for (const GridImage& image : stored.images) images[to_utf8(image.name)] = describe_image(image);
+  for (const auto& [name, value] : stored.info.facts) {
+    if (const auto* const number = std::get_if<double>(&value)) {
+      input[to_utf8(name)] = *number;
+    } else {
+      input[to_utf8(name)] = to_utf8(std::get<std::string>(value));
+    }
+  }
+  return {{"format", "images"},
+          {"kind", to_utf8(stored.info.kind)},
+          {"title", to_utf8(stored.info.title)},
+          {"program", to_utf8(stored.info.program)},
+          {"version", to_utf8(stored.info.version)},
+          {"date", to_utf8(stored.info.date)},
+          {"images", images},
+          {"input", input}};
+}
 
 nlohmann::json describe_output(const std::filesystem::path& path) {
   const PatternFile file(path);

@@ -1,4 +1,5 @@
 #include <annulus/core/url.hpp>
+#include <annulus/hdf5/derived_file.hpp>
 #include <annulus/hdf5/open_file.hpp>
 #include <annulus/hdf5/probe.hpp>
 #include <annulus/outputs/checksums.hpp>
@@ -135,6 +136,9 @@ PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
                                hdf5 ? "" : std::string(kNameOne) + "; "));
   }
   file_ = std::make_unique<Content>(path, std::move(file));
+  if (const DerivedFile kind = derived_file(file_->get()); kind != DerivedFile::kNone)
+    refuse_to_read(path, fmt::format("is {}: it holds no patterns", noun_of(kind)),
+                   "name the patterns that it was made of");
   if (!is_output(file_->get())) refuse_to_read(path, kNotOurs, kNameOne);
   const auto closing = read_whole_number(file_->get(), layout::kClosingChecksum);
   const auto header = read_whole_number(file_->get(), layout::kHeaderChecksum);
@@ -335,7 +339,7 @@ bool holds_for_file(const std::filesystem::path& path, bool (*holds)(hid_t file)
 }
 
 bool has_marks_of_output(hid_t file) {
-  if (is_image_file(file)) return false;
+  if (derived_file(file) != DerivedFile::kNone) return false;
   return read_text(file, std::string(layout::kReduction) + "/program") == layout::kProgram ||
          read_text_attribute(file, "/", "creator") == layout::kProgram ||
          has_object(file, layout::kChecksums);
@@ -362,7 +366,7 @@ bool probe_output(const std::filesystem::path& path) {
 }
 
 void touch_output(const std::filesystem::path& path) {
-  if (holds_for_file(path, is_image_file)) return touch_images(path);
+  if (derived_file(path) == DerivedFile::kImages) return touch_images(path);
   if (!is_annulus_output(path) && !was_annulus_output(path)) return;
   {
     const Hdf5Session scope;

@@ -1,5 +1,6 @@
 #include <annulus/codecs/decode_frame.hpp>
 #include <annulus/core/clock.hpp>
+#include <annulus/hdf5/derived_file.hpp>
 #include <annulus/hdf5/probe.hpp>
 #include <annulus/sources/formats.hpp>
 #include <annulus/sources/hdf5_instrument.hpp>
@@ -25,6 +26,8 @@ class Hdf5Source : public FrameSource {
         fence_(std::make_shared<const LinkFence>(path, options.allow_links)),
         follow_(options.follow) {
     const Hdf5Session session;
+    const Hdf5Handle file = open_hdf5_file(path_, fence_);
+    if (dataset.empty()) refuse_derived(file.get());
     series_.emplace(path, dataset, follow_.has_value(), fence_);
     info_.format = "HDF5";
     info_.type = series_->type();
@@ -35,7 +38,6 @@ class Hdf5Source : public FrameSource {
     info_.payloads_vary = true;
     info_.bytes_held = series_->held_bytes();
     for (const std::string& url : series_->datasets()) info_.header.emplace_back("dataset", url);
-    const Hdf5Handle file = open_hdf5_file(path_, fence_);
     read_instrument(file.get(), series_->first_dataset(), info_);
     // What was left out may have been the limit of counts.
     if (const auto refused = fence_->refused()) check_fence(path_, *refused, *fence_);
@@ -121,6 +123,14 @@ class Hdf5Source : public FrameSource {
   }
 
  private:
+  // Its images would pass for frames.
+  void refuse_derived(hid_t file) const {
+    const DerivedFile kind = derived_file(file);
+    if (kind == DerivedFile::kNone) return;
+    throw input_error(path_, fmt::format("is {} that annulus made: it holds no frames", noun_of(kind)),
+                      "name the frames; or one of its datasets, if it is to be taken for frames");
+  }
+
   // The lock is held only while HDF5 is called. Who writes the file may have it for a moment.
   FetchedFrame fetch(std::uint64_t i, FrameId& place) const {
     constexpr std::chrono::milliseconds kMoment(20);

@@ -1,7 +1,7 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/large_vector.hpp>
 #include <annulus/core/parallel.hpp>
-#include <annulus/core/text.hpp>
+#include <annulus/hdf5/derived_file.hpp>
 #include <annulus/outputs/iso_time.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
@@ -27,15 +27,15 @@ constexpr const char* kReconstruction = "/entry/reconstruction";
 constexpr std::array<hsize_t, 3> kChunk = {16, 16, 64};
 
 bool is_volume(hid_t file) {
-  return read_text(file, layout::kDefinitionField) == kDefinition &&
-         read_text(file, std::string(kReconstruction) + "/program") == layout::kProgram;
+  return derived_file(file) == DerivedFile::kVolume &&
+         read_text(file, std::string(kReconstruction) + "/program", TextLength::kFixed) == layout::kProgram;
 }
 
 void write_axis(hid_t group, const std::string& name, const std::vector<double>& values,
                 const std::string& unit, const std::string& title) {
   const Hdf5Handle dataset = write_array(group, name.c_str(), values);
-  if (!unit.empty()) write_attribute(dataset.get(), "units", std::string_view(unit));
-  if (!title.empty()) write_attribute(dataset.get(), "long_name", std::string_view(title));
+  if (!unit.empty()) write_attribute(dataset.get(), "units", FixedText{unit});
+  if (!title.empty()) write_attribute(dataset.get(), "long_name", FixedText{title});
 }
 
 void add_link(hid_t group, const char* target, const char* name) {
@@ -64,8 +64,8 @@ class Cube {
         H5Dcreate2(group, "data", H5T_NATIVE_FLOAT, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
         H5Dclose);
     if (!dataset_) throw_hdf5(ErrorKind::kOutput, group, "cannot create the field \"data\"");
-    write_attribute(dataset_.get(), "long_name", std::string_view(title));
-    write_attribute(dataset_.get(), "units", std::string_view("arbitrary units"));
+    write_attribute(dataset_.get(), "long_name", FixedText{title});
+    write_attribute(dataset_.get(), "units", FixedText{"arbitrary units"});
   }
 
   // values: [extent 0][extent 1][bins]
@@ -131,9 +131,9 @@ class Cube {
   LargeVector<float> chunks_;
 };
 
-Hdf5Handle create_data(hid_t entry, const char* name, const std::vector<std::string>& axes) {
+Hdf5Handle create_data(hid_t entry, const char* name, const std::vector<FixedText>& axes) {
   Hdf5Handle group = create_group(entry, name, "NXdata");
-  write_attribute(group.get(), "signal", std::string_view("data"));
+  write_attribute(group.get(), "signal", FixedText{"data"});
   write_attribute(group.get(), "axes", axes);
   return group;
 }
@@ -148,11 +148,11 @@ void write_fields(hid_t group, const nlohmann::ordered_json& facts) {
     } else if (value.is_number()) {
       write_number(group, name.c_str(), value.get<double>(), nullptr);
     } else if (value.is_string()) {
-      write_text(group, name, to_utf8(value.get<std::string>()));
+      write_text(group, name, FixedText{value.get_ref<const std::string&>()});
     } else if (!value.empty() && value.front().is_string()) {
       std::string lines;
       for (const auto& line : value) lines += line.get<std::string>() + "\n";
-      write_text(group, name, to_utf8(lines));
+      write_text(group, name, FixedText{lines});
     } else if (!value.empty()) {
       write_array(group, name.c_str(), value.get<std::vector<std::int64_t>>());
     }
@@ -174,30 +174,30 @@ VolumeWriter::Parts::Parts(hid_t file, const VolumeDescription& description, uns
   const std::string now = iso_time();
   write_root(file, kVersion, now);
   const Hdf5Handle entry = create_group(file, "entry", "NXentry");
-  write_attribute(entry.get(), "default", std::string_view("data"));
-  write_text(entry.get(), "title", "XRD-CT: a diffraction pattern in every voxel");
-  write_text(entry.get(), "definition", kDefinition);
+  write_attribute(entry.get(), "default", FixedText{"data"});
+  write_text(entry.get(), "title", FixedText{"XRD-CT: a diffraction pattern in every voxel"});
+  write_text(entry.get(), "definition", FixedText{kDefinition});
   {
     // What NXtomoproc asks for and patterns do not say.
     const Hdf5Handle instrument = create_group(entry.get(), "instrument", "NXinstrument");
     const Hdf5Handle source = create_group(instrument.get(), "SOURCE", "NXsource");
-    write_text(source.get(), "name", "unknown");
-    write_text(source.get(), "type", "unknown");
-    write_text(source.get(), "probe", "x-ray");
+    write_text(source.get(), "name", FixedText{"unknown"});
+    write_text(source.get(), "type", FixedText{"unknown"});
+    write_text(source.get(), "probe", FixedText{"x-ray"});
     const Hdf5Handle sample = create_group(entry.get(), "sample", "NXsample");
-    write_text(sample.get(), "name", "unknown");
+    write_text(sample.get(), "name", FixedText{"unknown"});
   }
   const Hdf5Handle process = create_group(entry.get(), "reconstruction", "NXprocess");
-  write_text(process.get(), "program", layout::kProgram);
-  write_text(process.get(), "version", kVersion);
-  write_text(process.get(), "date", now);
+  write_text(process.get(), "program", FixedText{layout::kProgram});
+  write_text(process.get(), "version", FixedText{kVersion});
+  write_text(process.get(), "date", FixedText{now});
   parameters = create_group(process.get(), "parameters", "NXparameters");
-  write_text(parameters.get(), "raw_file", to_utf8(description.input.string()));
-  write_text(parameters.get(), "plan_hash", description.plan_hash);
+  write_text(parameters.get(), "raw_file", FixedText{description.input.native()});
+  write_text(parameters.get(), "plan_hash", FixedText{description.plan_hash});
   const Hdf5Handle options = create_group(process.get(), "options", "NXparameters");
-  for (const auto& [key, text] : description.options) write_text(options.get(), key, text);
+  for (const auto& [key, text] : description.options) write_text(options.get(), key, FixedText{text});
 
-  const Hdf5Handle data = create_data(entry.get(), "data", {"y", "x", "radial_axis"});
+  const Hdf5Handle data = create_data(entry.get(), "data", {{"y"}, {"x"}, {"radial_axis"}});
   const auto& [y, x] = std::tie(description.y, description.x);
   write_axis(data.get(), "y", y.positions, y.unit, y.name);
   write_axis(data.get(), "x", x.positions, x.unit, x.name);
@@ -206,14 +206,15 @@ VolumeWriter::Parts::Parts(hid_t file, const VolumeDescription& description, uns
   add_link(data.get(), "radial_axis", "z");
   write_attribute(
       data.get(), "description",
-      std::string_view("A pattern in every voxel: data[y, x] over radial_axis, which is also called z. x "
-                       "and y are distances from the axis of rotation. A value is what a voxel adds to "
-                       "the intensity that the beam through it has."));
+      FixedText{"A pattern in every voxel: data[y, x] over radial_axis, which is also called z. x "
+                "and y are distances from the axis of rotation. A value is what a voxel adds to "
+                "the intensity that the beam through it has."});
   tomogram.emplace(data.get(), "intensity of a voxel",
                    std::array<hsize_t, 3>{y.positions.size(), x.positions.size(), description.radial.bins()});
   if (description.sinogram) {
     const auto& [angle, translation] = *description.sinogram;
-    const Hdf5Handle group = create_data(entry.get(), "sinogram", {"angle", "translation", "radial_axis"});
+    const Hdf5Handle group =
+        create_data(entry.get(), "sinogram", {{"angle"}, {"translation"}, {"radial_axis"}});
     write_axis(group.get(), "angle", angle.positions, angle.unit, angle.name);
     write_axis(group.get(), "translation", translation.positions, translation.unit, translation.name);
     write_radial(group.get(), description.radial);
