@@ -9,6 +9,7 @@
 #include <tools/plot/image_rows.hpp>
 #include <tools/plot/plot.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "grid_options.hpp"
+#include "input_remarks.hpp"
 #include "interrupt.hpp"
 #include "json_text.hpp"
 #include "picture_output.hpp"
@@ -52,6 +54,8 @@ MapOptions options_of(const MapCommand& command) {
     if (!value)
       throw Error(ErrorKind::kUsage, "`values`", in_quotes(name) + " is nothing that a map shows",
                   "choose of intensity, error, centre, width, maximum and place");
+    if (std::ranges::find(options.values, *value) != options.values.end())
+      throw Error(ErrorKind::kUsage, "`values`", name + " is given twice", "give it once");
     options.values.push_back(*value);
   }
   return options;
@@ -126,7 +130,10 @@ void report(const MapCommand& command, const ScanMap& map) {
 
 int make_maps(const MapCommand& command) {
   const MapOptions options = options_of(command);
-  if (!command.picture.empty()) check_replaceable(command.picture, command.overwrite, "`picture`");
+  if (!command.picture.empty()) {
+    check_picture_beside(command.picture, command.output);
+    check_replaceable(command.picture, command.overwrite, "`picture`");
+  }
   MapWriter writer(command, options);
   const std::stop_token stop = catch_interrupts();
   const bool silent = command.quiet || command.json;
@@ -138,6 +145,7 @@ int make_maps(const MapCommand& command) {
     progress.finish();
     writer.write(map, file);
     report(command, map);
+    if (!file.is_closed()) warn_unclosed(command.input);
     return kSuccess;
   }
   FollowedOutput output(command.input, std::chrono::duration<double>(command.follow_timeout));
@@ -150,6 +158,7 @@ int make_maps(const MapCommand& command) {
         if (!complete) return;
         progress.finish();
         report(command, map);
+        if (!file.is_closed()) warn_unclosed(command.input);
       },
       stop);
   return kSuccess;
@@ -172,13 +181,15 @@ void add_map(CommandLine& program) {
               "Table of windows: name,from,to and for backgrounds left_from,left_to,right_from,right_to");
   add_comma_list(command, "values", state->values,
                  "What to show of a window: intensity, error, centre (of mass), width, maximum, place");
-  command.add("picture", &state->picture, "Also draw the maps, as PNG or SVG");
-  add_scale(command, state->plot.scale);
+  const Option picture = command.add("picture", &state->picture, "Also draw the maps, as PNG or SVG");
+  add_scale(command, state->plot.scale).needs(picture);
   add_grid_options(command, state->grid, "y", "Column of the motor of the rows", "x",
                    "Column of the motor of the columns");
-  command.add("follow", &state->follow, "Update the map while the input is written");
-  command.add("follow_timeout", &state->follow_timeout,
-              "Seconds without news after which a scan counts as complete");
+  const Option follow = command.add("follow", &state->follow, "Update the map while the input is written");
+  command
+      .add("follow_timeout", &state->follow_timeout,
+           "Seconds without news after which a scan counts as complete")
+      .needs(follow);
   command.add("overwrite", &state->overwrite, "Replace the output if it exists");
   command.add("json", &state->json, "Print JSON");
   command.add("quiet", &state->quiet, "Print nothing but errors", 'q');

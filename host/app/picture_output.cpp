@@ -12,16 +12,30 @@ namespace annulus::app {
 
 void check_replaceable(const std::filesystem::path& picture, bool overwrite, const char* option) {
   std::error_code unreadable;
+  const std::filesystem::path folder = picture.has_parent_path() ? picture.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, unreadable)) {
+    throw Error(ErrorKind::kOutput, picture.string(), "there is no folder " + folder.string(),
+                fmt::format("create it, or choose another {}", option));
+  }
   const auto state = std::filesystem::status(picture, unreadable);
   if (!std::filesystem::exists(state) || overwrite || is_marked_picture(picture)) return;
   throw Error(ErrorKind::kOutput, picture.string(), "exists already, and is no picture that annulus drew",
               fmt::format("use `overwrite`, or choose another {}", option));
 }
 
-void add_scale(Command& command, PlotScale& scale) {
+void check_picture_beside(const std::filesystem::path& picture, const std::filesystem::path& output) {
+  std::error_code ignored;
+  const bool same = std::filesystem::weakly_canonical(picture, ignored) ==
+                        std::filesystem::weakly_canonical(output, ignored) ||
+                    std::filesystem::equivalent(picture, output, ignored);
+  if (same)
+    throw Error(ErrorKind::kUsage, "`picture`", "it has the name of `output`", "give it another name");
+}
+
+Option add_scale(Command& command, PlotScale& scale) {
   static const std::map<std::string, PlotScale> kScales = {
       {"linear", PlotScale::kLinear}, {"sqrt", PlotScale::kSqrt}, {"log", PlotScale::kLog}};
-  command
+  return command
       .add_text(
           "scale", [&scale](const std::string& name) { scale = kScales.at(name); }, "linear, sqrt or log",
           "linear")

@@ -11,9 +11,13 @@ namespace annulus::app {
 
 // Drawing again is what one does all day; the files of others are not touched unasked. `option` names the
 // picture, in backticks. Throws kOutput.
+// Also if there is no folder for it.
 void check_replaceable(const std::filesystem::path& picture, bool overwrite, const char* option = "`output`");
 
+// Throws kUsage if the picture would take the place of the output.
+void check_picture_beside(const std::filesystem::path& picture, const std::filesystem::path& output);
+
 // --scale; the scale must live as long as the command.
-void add_scale(Command& command, PlotScale& scale);
+Option add_scale(Command& command, PlotScale& scale);
 
 }  // namespace annulus::app

@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "input_remarks.hpp"
 #include "interrupt.hpp"
 #include "json_text.hpp"
 #include "option_names.hpp"
@@ -29,6 +30,7 @@ int renormalise_output(const RenormaliseCommand& command) {
                   [&](const ReductionProgress& now) { progress.update(now.frames, now.bad, now.expected); });
   progress.finish();
   const std::string output = command.options.output.string();
+  if (report.unclosed) warn_unclosed(command.options.input);
   if (command.json) {
     nlohmann::ordered_json json{{"frames", report.frames}, {"bad_frames", report.bad}};
     if (report.first_fault) json["first_fault"] = in_our_words(report.first_fault->what());

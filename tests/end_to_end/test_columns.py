@@ -661,3 +661,21 @@ def test_rows_that_never_come_are_named_at_the_end(scan, tmp_path):
     _, err = running.communicate(timeout=60)
     assert running.returncode == 0
     assert "column x: 14 frames have no value" in err
+
+
+def test_renormalising_anew_keeps_the_old_output_until_it_is_complete(annulus, integrate, scan, motors, tmp_path):
+    table = write_csv(tmp_path / "motors.csv", motors)
+    integrate(tmp_path / "in.nxs", "--column", f"I0={table}#I0")
+    assert annulus("renormalise", tmp_path / "in.nxs", "-o", tmp_path / "out.nxs", "--monitor", "I0").returncode == 0
+    before = (tmp_path / "out.nxs").read_bytes()
+    zero = write_csv(tmp_path / "zero.csv", {"I1": numpy.append(motors["I0"][:-1], 0)})
+    done = annulus("renormalise", tmp_path / "in.nxs", "-o", tmp_path / "out.nxs", "--overwrite", "--monitor", f"{zero}#I1")
+    assert done.returncode == INPUT and "is 0, by which nothing" in done.stderr
+    assert (tmp_path / "out.nxs").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.nxs", "motors.csv", "out.nxs", "zero.csv"]
+    (tmp_path / "out.nxs").chmod(0o640)
+    assert annulus("renormalise", tmp_path / "in.nxs", "-o", tmp_path / "out.nxs", "--overwrite").returncode == 0
+    assert (tmp_path / "out.nxs").stat().st_mode & 0o777 == 0o640
+    with h5py.File(tmp_path / "out.nxs") as file:
+        assert file.attrs["file_name"] == "out.nxs"
+    verify(annulus, tmp_path / "out.nxs")

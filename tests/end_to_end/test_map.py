@@ -259,6 +259,15 @@ def test_following_ends_with_the_map_of_the_finished_scan(annulus, scan, motors,
 @pytest.mark.parametrize("arguments, code, words", [
     (["--x", "x", "--y", "z"], USAGE, "has no column 'z' (it has I0, x, y)"),
     (["--x", "x"], USAGE, "a grid has two motors, and one is given"),
+    (["--x", "x", "--y", "x"], USAGE, "column x is named for both motors"),
+    (["--x", "x", "--y", "y", "--values", "width,width"], USAGE, "--values: width is given twice"),
+    (["--x", "x", "--y", "y", "--scale", "log"], USAGE, "--picture"),
+    (["--x", "x", "--y", "y", "--follow-timeout", "5"], USAGE, "--follow"),
+    (["--x", "x", "--y", "y", "--follow", "--follow-timeout", "nan"], USAGE, "--follow-timeout: nan is no number of seconds"),
+    (["--x", "x", "--y", "y", "--picture", "nowhere/map.png"], OUTPUT, "there is no folder nowhere"),
+    (["--x", "x", "--y", "y", "--picture", "map.png", "-o", "map.png"], USAGE, "--picture: it has the name of --output"),
+    (["--shape", "4,6", "--x-step", "2"], USAGE, "steps and tolerances are of motors"),
+    (["--shape", "16384,16384"], USAGE, "make no map"),
     ([], USAGE, "does not say of which shape the scan is"),
     (["--x", "x", "--y", "y", "--shape", "4,6"], USAGE, "--shape"),
     (["--shape", "4"], USAGE, "--shape: it is not two numbers above 0"),
@@ -272,10 +281,29 @@ def test_following_ends_with_the_map_of_the_finished_scan(annulus, scan, motors,
     (["--x", "x", "--y", "y", "--y-tolerance", "50"], INPUT, "column y: it has one position only"),
 ])
 def test_what_makes_no_map_is_refused_in_words(annulus, patterns, tmp_path, arguments, code, words):
-    done = annulus("map", patterns / "integers.nxs", "-o", tmp_path / "map.nxs", *arguments)
+    output = [] if "-o" in arguments else ["-o", tmp_path / "map.nxs"]
+    done = annulus("map", patterns / "integers.nxs", *output, *arguments, cwd=tmp_path)
     assert done.returncode == code and words in done.stderr, done.stderr
     assert "`" not in done.stderr
-    assert not (tmp_path / "map.nxs").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_input_that_is_not_closed_is_named(annulus, scan, motors, tmp_path):
+    table = write_csv(tmp_path / "motors.csv", motors)
+    process = subprocess.Popen([os.environ["ANNULUS"], "integrate", "-p", scan.poni, "-n", "200", "--column",
+                                f"x={table}#x", "--column", f"y={table}#y", "--follow", "-o", tmp_path / "scan.nxs", "-q",
+                                scan.folder])
+    while process.poll() is None:
+        time.sleep(0.2)
+        if (tmp_path / "scan.nxs").exists():
+            with h5py.File(tmp_path / "scan.nxs", libver="latest", swmr=True) as file:
+                if len(file["/entry/frames/status"]) == FRAMES:
+                    break
+    process.kill()
+    process.wait()
+    for command in (["map", "--x", "x", "--y", "y"], ["renormalise"]):
+        done = annulus(command[0], tmp_path / "scan.nxs", "-o", tmp_path / f"{command[0]}.nxs", *command[1:])
+        assert done.returncode == 0 and "scan.nxs is not closed" in done.stderr, done.stderr
 
 
 def test_files_of_others_are_not_replaced(annulus, patterns, tmp_path):

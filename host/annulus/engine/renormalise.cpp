@@ -3,6 +3,7 @@
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/renormalise.hpp>
 #include <annulus/hdf5/handle.hpp>
+#include <annulus/outputs/file_beside.hpp>
 #include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
@@ -173,6 +174,7 @@ RunDescription describe_output_of(const OldOutput& old, const RenormaliseOptions
   run.expected_frames = old.file().frames();
   run.columns = old.columns();
   run.made_from = old.file().path();
+  run.file_name = options.output.filename().string();
   return run;
 }
 
@@ -238,14 +240,15 @@ RenormaliseReport renormalise(const RenormaliseOptions& options, std::stop_token
   RenormaliseReport report;
   report.columns = old.columns();
   report.monitor = wanted.monitor;
-  const std::unique_ptr<Sink> sink = open_nexus(options.output, old.job(), describe_output_of(old, options),
-                                                options.overwrite ? IfExists::kOverwrite : IfExists::kRefuse);
+  FileBeside output(options.output, options.overwrite);
   try {
+    const std::unique_ptr<Sink> sink =
+        open_nexus(output.name(), old.job(), describe_output_of(old, options), IfExists::kRefuse);
     const std::uint64_t frames = old.file().frames();
     while (report.frames < frames) {
       if (stop.stop_requested()) {
         throw Error(ErrorKind::kInterrupted, "renormalise",
-                    fmt::format("interrupted; {} is removed", options.output.string()));
+                    fmt::format("interrupted; {} is not written", options.output.string()));
       }
       const std::uint64_t count = std::min(old.frames_at_once(), frames - report.frames);
       std::vector<ReducedFrame> block = old.read(report.frames, count);
@@ -256,11 +259,14 @@ RenormaliseReport renormalise(const RenormaliseOptions& options, std::stop_token
       if (on_progress) on_progress({report.frames, report.bad, frames});
     }
     sink->close();
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove(options.output, ignored);
-    throw;
+    output.take_place();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kOutput) throw;
+    // The user knows the file by its own name, and cannot continue it.
+    throw Error(ErrorKind::kOutput, options.output.string(), error.fault(),
+                "make room, or choose another `output`");
   }
+  if (!old.file().is_closed()) report.unclosed = true;
   return report;
 }
 

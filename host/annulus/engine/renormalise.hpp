@@ -30,12 +30,13 @@ struct RenormaliseReport {
   std::uint64_t bad = 0;             // all of them
   std::optional<Error> first_fault;  // of a monitor
   std::vector<ColumnInfo> columns;   // of the output
+  bool unclosed = false;             // the input has no end: its run was killed, or goes on
   std::string monitor;               // the one of them that divides; empty: none
 };
 
 // A table has one row per frame of the input. Frames of the input that are bad stay so, except those that
 // were only for their monitor. Checks the checksums of all that it reads. Throws kInput, kUsage and kOutput;
-// kInterrupted once a stop is requested. The output is removed if it is not complete.
+// kInterrupted once a stop is requested. The output appears complete or not at all.
 RenormaliseReport renormalise(const RenormaliseOptions& options, std::stop_token stop = {},
                               const std::function<void(const ReductionProgress&)>& on_progress = {});
 

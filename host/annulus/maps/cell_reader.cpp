@@ -126,6 +126,10 @@ struct CellReader::Parts {
     sums.reset();
   }
 
+  void check_stop(const std::stop_token& stop) const {
+    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, file.path().string(), "interrupted");
+  }
+
   // Calls read(first, count) for pieces of the scan with frames that are alone, then crowd(cell, frames).
   template <typename Read, typename Crowd>
   void go_through(std::uint64_t at_once, const std::stop_token& stop, const Progress& on_progress, Read read,
@@ -134,7 +138,7 @@ struct CellReader::Parts {
     const auto step = [&](std::uint64_t frames) {
       done += frames;
       if (on_progress) on_progress(std::min(done, file.frames()));
-      if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, file.path().string(), "interrupted");
+      check_stop(stop);
     };
     for (std::uint64_t first = 0; first < file.frames(); first += at_once) {
       const std::uint64_t count = std::min(at_once, file.frames() - first);
@@ -226,6 +230,7 @@ void CellReader::read_windows(
           sums = parts_->sums->frames(first, count, bins);
         }
         for (std::size_t i = 0; i < count; ++i) {
+          parts_->check_stop(stop);
           const FrameAndFactor frame{&sums[i], parts_->factors[first + i]};
           const std::size_t cell = parts_->lone_cell[first + i];
           if (cell != kNoCell) take_cell(cell, std::span(&frame, 1));

@@ -60,8 +60,19 @@ ScanGrid find_grid(const PatternFile& file, const GridOptions& options) {
                 "name the column of the other");
   }
   if (options.slow.empty()) {
+    const auto is_set = [](const AxisRule& rule) { return rule.step || rule.tolerance; };
+    if (is_set(options.slow_rule) || is_set(options.fast_rule)) {
+      throw Error(ErrorKind::kUsage, file.path().string(),
+                  "steps and tolerances are of motors, and none is given",
+                  "name the columns of two motors, or leave steps and tolerances out");
+    }
     const GridOptions::GridShape shape = options.shape ? *options.shape : stored_shape(file);
     return grid_of_shape(file.frames(), shape.rows, shape.columns, options.zigzag);
+  }
+  if (options.slow == options.fast) {
+    throw Error(ErrorKind::kUsage, file.path().string(),
+                fmt::format("column {} is named for both motors", options.slow),
+                "name the column of the other");
   }
   if (options.shape) {
     throw Error(ErrorKind::kUsage, "`shape`", "the motors say where each frame was",
@@ -85,7 +96,11 @@ ScanGrid find_grid(const PatternFile& file, const GridOptions& options) {
 }
 
 FollowedOutput::FollowedOutput(std::filesystem::path path, std::chrono::duration<double> timeout)
-    : path_(std::move(path)), timeout_(timeout) {}
+    : path_(std::move(path)), timeout_(timeout) {
+  if (std::isfinite(timeout.count()) && timeout.count() >= 0) return;
+  throw Error(ErrorKind::kUsage, "`follow_timeout`",
+              fmt::format("{} is no number of seconds", timeout.count()), "give 0 or more");
+}
 
 FollowedOutput::State FollowedOutput::next(std::stop_token stop) {
   const auto start = Clock::now();
@@ -93,7 +108,10 @@ FollowedOutput::State FollowedOutput::next(std::stop_token stop) {
     if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, path_.string(), "interrupted");
     const bool late = seconds_since(start) >= timeout_.count();
     std::error_code ignored;
-    if (std::filesystem::exists(path_, ignored)) {
+    // Of no bytes: somebody has just created it.
+    const bool there =
+        std::filesystem::exists(path_, ignored) && std::filesystem::file_size(path_, ignored) > 0;
+    if (there) {
       State state{std::make_unique<PatternFile>(path_)};
       const std::uint64_t frames = state.file->frames();
       state.complete = state.file->is_closed() || late;

@@ -16,6 +16,8 @@ namespace annulus {
 namespace {
 
 constexpr std::size_t kLongestName = 50;
+constexpr std::size_t kMostWindows = 1000;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr const char* kForms =
     "write [NAME=]FROM:TO, or with a background [NAME=]FROM:TO,LEFT_FROM:LEFT_TO,RIGHT_FROM:RIGHT_TO";
 
@@ -28,7 +30,8 @@ bool is_name(const std::string& name) {
 // What is wrong with a range; empty: nothing.
 std::string fault_of(Range range) {
   if (!std::isfinite(range.low) || !std::isfinite(range.high)) return "is no range";
-  if (range.low >= range.high) return "ends before it begins";
+  if (range.low == range.high) return "has no extent";
+  if (range.low > range.high) return "ends before it begins";
   return {};
 }
 
@@ -66,8 +69,10 @@ class WindowTable {
  public:
   explicit WindowTable(const std::filesystem::path& path) : path_(path.string()) {
     const std::string text = read_text_file(path, ErrorKind::kInput);
+    std::string_view lines = text;
+    if (lines.starts_with(kByteOrderMark)) lines.remove_prefix(kByteOrderMark.size());
     std::size_t number = 0;
-    for (const std::string_view line : split(text, '\n')) take_line(++number, line);
+    for (const std::string_view line : split(lines, '\n')) take_line(++number, line);
     if (windows_.empty()) refuse("has no line with a window", "a line has a name and a range");
   }
 
@@ -112,6 +117,8 @@ class WindowTable {
     for (const std::string& field : fields) {
       if (std::ranges::find(kColumns, field) == kColumns.end())
         refuse_line(number, fmt::format("{} is no column of a table of windows", in_quotes(field)));
+      if (std::ranges::count(fields, field) > 1)
+        refuse_line(number, fmt::format("there are two columns {}", field));
     }
     fields_ = fields.size();
   }
@@ -189,7 +196,7 @@ Window parse_window(const std::string& text, std::size_t number) {
   if (found.size() != 1 && found.size() != 3) refuse_text("has not one range or three");
   window.range = found[0];
   if (found.size() == 3) window.sides = {found[1], found[2]};
-  if (const std::string fault = fault_of(window); !fault.empty()) refuse_text(": " + fault);
+  if (const std::string fault = fault_of(window); !fault.empty()) refuse_text("is no window: " + fault);
   return window;
 }
 
@@ -199,6 +206,10 @@ std::vector<Window> all_windows(const std::vector<std::string>& texts, const std
   std::vector<Window> windows;
   for (const std::string& text : texts) windows.push_back(parse_window(text, windows.size() + 1));
   if (!table.empty()) std::ranges::move(read_windows(table), std::back_inserter(windows));
+  if (windows.size() > kMostWindows) {
+    throw Error(ErrorKind::kUsage, "`window`", fmt::format("{} windows are too many", windows.size()),
+                fmt::format("give at most {}", kMostWindows));
+  }
   std::set<std::string> names;
   for (const Window& window : windows) {
     if (!names.insert(window.name).second)
@@ -223,6 +234,15 @@ WindowBins bins_of(const Window& window, const Axis& radial) {
   result.peak = bins(window.range, "the peak");
   if (!window.sides) return result;
   result.sides = {bins(window.sides->first, "the left side"), bins(window.sides->second, "the right side")};
+  // A bin at a common end belongs to the peak alone.
+  BinRange& left = result.sides->first;
+  BinRange& right = result.sides->second;
+  left.end = std::min(left.end, result.peak.first);
+  right.first = std::max(right.first, result.peak.end);
+  if (left.first >= left.end || right.first >= right.end) {
+    throw Error(ErrorKind::kUsage, "`window`", window.name + ": a side has no bin that is not of the peak",
+                "make the sides wider, or the bins narrower");
+  }
   return result;
 }
 

@@ -73,7 +73,7 @@ struct NewFile {
 Hdf5Handle complete(const NewFile& made, const fs::path& place, Hdf5Handle file) {
   std::string reason;
   try {
-    const std::string name = made.path.filename().string();
+    const std::string name = made.run.file_name.empty() ? made.path.filename().string() : made.run.file_name;
     if (made.run.made_from.empty()) {
       write_structure(file.get(), name, made.job, made.run);
     } else {
@@ -365,21 +365,29 @@ std::uint64_t repair_nexus(const fs::path& path, const std::shared_ptr<WriteFaul
   return left.frames;
 }
 
-Hdf5Handle open_nexus_file(const fs::path& path, const Job& job, const RunDescription& run,
-                           IfExists if_exists, const std::shared_ptr<WriteFault>& fault) {
+OutputPlace find_place(const fs::path& path, IfExists if_exists) {
   check_output_folder(path);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return create({path, job, run, fault});
+  if (!fs::exists(status)) return {path, OutputPlace::Holds::kNothing};
   if (fs::is_directory(status)) refuse(path, "is a folder", "name a file with `output`");
   if (!fs::is_regular_file(status)) refuse(path, "is not a regular file", "choose another `output`");
   if (if_exists == IfExists::kRefuse) refuse(path, "exists already", kChoose);
   // A link stays one: what it points to is replaced.
-  const fs::path place = fs::canonical(path, error);
-  const NewFile made{error ? path : place, job, run, fault};
-  if (has_no_bytes(path)) return replace(made);
+  const fs::path target = fs::canonical(path, error);
+  const fs::path place = error ? path : target;
+  if (has_no_bytes(path)) return {place, OutputPlace::Holds::kNoBytes};
   check_ours(path);
-  if (if_exists == IfExists::kOverwrite) return replace(made);
+  return {place, OutputPlace::Holds::kOutput};
+}
+
+Hdf5Handle open_nexus_file(const fs::path& path, const Job& job, const RunDescription& run,
+                           IfExists if_exists, const std::shared_ptr<WriteFault>& fault) {
+  using Holds = OutputPlace::Holds;
+  const OutputPlace place = find_place(path, if_exists);
+  const NewFile made{place.path, job, run, fault};
+  if (place.holds == Holds::kNothing) return create(made);
+  if (place.holds == Holds::kNoBytes || if_exists == IfExists::kOverwrite) return replace(made);
   check_same_job(path, job, run);
   Continued left = open_left_file(path, fault);
   blank_tails(left.file.get(), left.frames);

@@ -17,6 +17,16 @@
 
 namespace annulus {
 
+// Where an output goes, and what is there.
+struct OutputPlace {
+  enum class Holds { kNothing, kNoBytes, kOutput };
+  std::filesystem::path path;  // not a link
+  Holds holds;
+};
+
+// Throws kOutput for a place where there may be no output, or that holds what is not ours.
+OutputPlace find_place(const std::filesystem::path& path, IfExists if_exists);
+
 // Creates the file, or opens an existing one to be continued, as `if_exists` says; readers may open it from
 // then on. In a file that a killed writer left behind, datasets may be longer than what is stored.
 Hdf5Handle open_nexus_file(const std::filesystem::path& path, const Job& job, const RunDescription& run,

@@ -43,6 +43,9 @@ struct RunDescription {
 
   // Not empty: an output. All that is stored once is taken from it, except columns, options and times.
   std::filesystem::path made_from = {};
+
+  // Not empty: the name that the file will have in the end (FileBeside).
+  std::string file_name = {};
 };
 
 enum class Held { kNot, kGood, kBad };

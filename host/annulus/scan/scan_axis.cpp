@@ -88,6 +88,27 @@ std::vector<std::size_t> group_by_step(const std::vector<Visit>& visits, double 
   return begins;
 }
 
+// One value far away, of a parking position for example, makes all steps look like noise: nearly all frames
+// are at one position then, although their values differ.
+void check_groups(const ColumnInfo& column, const std::vector<Visit>& visits,
+                  const std::vector<std::size_t>& begins, double rounding) {
+  constexpr double kNearlyAll = 0.9;
+  constexpr int kSteps = 3;
+  if (begins.size() <= 2) return;
+  for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
+    const auto group = std::span(visits).subspan(begins[i], begins[i + 1] - begins[i]);
+    if (static_cast<double>(group.size()) < kNearlyAll * static_cast<double>(visits.size())) continue;
+    int steps = 0;
+    for (std::size_t j = 1; j < group.size(); ++j) steps += group[j].value - group[j - 1].value > rounding;
+    if (steps < kSteps) continue;
+    const double other = begins[i] > 0 ? visits.front().value : visits.back().value;
+    throw axis_error(column,
+                     fmt::format("{} of its {} values, from {} to {}, count as one position beside {}",
+                                 group.size(), visits.size(), group.front().value, group.back().value, other),
+                     "give a tolerance below the step, or take out values that are far from the scan");
+  }
+}
+
 }  // namespace
 
 double find_tolerance(std::span<const double> sorted) {
@@ -138,6 +159,7 @@ ScanAxis find_axis(const ColumnInfo& column, std::span<const double> values, con
     for (std::size_t& begin : begins) begin += begin == 0 ? 0 : moved;
     begins.push_back(visits.size());
   }
+  if (!rule.step && !rule.tolerance) check_groups(column, visits, begins, rounding_of(sorted));
   const std::size_t positions = begins.size() - 1;
   if (positions < 2) {
     throw axis_error(

@@ -10,7 +10,7 @@
 namespace annulus {
 namespace {
 
-constexpr std::size_t kMostCells = std::size_t{1} << 28;
+constexpr std::size_t kMostCells = std::size_t{1} << 25;
 // A grid of which less is filled is none: every frame would have a row or a column to itself.
 constexpr std::size_t kMostCellsPerFrame = 16;
 

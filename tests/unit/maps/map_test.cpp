@@ -229,8 +229,17 @@ TEST(Map, GrowsWithItsScan) {
   EXPECT_EQ(last, make_map(file, over_x_and_y({"low=2:4"})).images[0].values);
 }
 
+TEST(Map, ATimeoutIsATime) {
+  for (const double seconds : {-1.0, kNan, std::numeric_limits<double>::infinity()}) {
+    EXPECT_THAT(message_of(ErrorKind::kUsage,
+                           [&] { FollowedOutput("a.nxs", std::chrono::duration<double>(seconds)); }),
+                HasSubstr("`follow_timeout`"));
+  }
+}
+
 TEST(Map, AnOutputThatNeverComesIsNamed) {
   const Folder folder;
+  std::ofstream(folder / "a.nxs");  // has just been created
   FollowedOutput output(folder / "a.nxs", std::chrono::milliseconds(200));
   EXPECT_THAT(message_of(ErrorKind::kInput, [&] { output.next({}); }),
               HasSubstr("did not appear within 0.2"));

@@ -34,7 +34,8 @@ TEST(Window, WhatIsNoneIsNamed) {
     EXPECT_THAT(refusal(text), AllOf(HasSubstr("`window`"), HasSubstr("is no window"), HasSubstr("FROM:TO")))
         << text;
   EXPECT_THAT(refusal("1:2,3:4"), HasSubstr("has not one range or three"));
-  EXPECT_THAT(refusal("2:2"), HasSubstr("the peak from 2 to 2 ends before it begins"));
+  EXPECT_THAT(refusal("2:2"), HasSubstr("the peak from 2 to 2 has no extent"));
+  EXPECT_THAT(refusal("3:2"), HasSubstr("the peak from 3 to 2 ends before it begins"));
   EXPECT_THAT(refusal("nan:2"), HasSubstr("is no range"));
   EXPECT_THAT(refusal("5:6,4:3,7:8"), HasSubstr("the left side from 4 to 3 ends before it begins"));
   EXPECT_THAT(refusal("5:6,4:5.5,7:8"), HasSubstr("not between its two sides"));
@@ -51,7 +52,7 @@ std::filesystem::path table_of(const ScratchFolder& folder, const std::string& t
 TEST(WindowTable, HasAWindowPerLine) {
   const ScratchFolder folder;
   const std::vector<Window> windows = all_windows({"first=1:2"}, table_of(folder,
-                                                                          "# peaks of a scan\r\n"
+                                                                          "\xef\xbb\xbf# peaks of a scan\r\n"
                                                                           "to,from,name,left_from,left_to,"
                                                                           "right_from,right_to\r\n"
                                                                           "3,2.5,Au,1,2,3,4\n"
@@ -74,6 +75,7 @@ TEST(WindowTable, FaultsNameTheLine) {
   EXPECT_THAT(refusal("name,from,to\n"), HasSubstr("has no line with a window"));
   EXPECT_THAT(refusal("name,from\na,1\n"), HasSubstr("line 1: there is no column to"));
   EXPECT_THAT(refusal("name,from,to,colour\n"), HasSubstr("line 1: 'colour' is no column"));
+  EXPECT_THAT(refusal("name,from,to,from\na,1,2,3\n"), HasSubstr("line 1: there are two columns from"));
   EXPECT_THAT(refusal("name,from,to\na,1\n"), HasSubstr("line 2: it has 2 fields, the first line has 3"));
   EXPECT_THAT(refusal("name,from,to\na,1,x\n"), HasSubstr("line 2: 'x' is no number"));
   EXPECT_THAT(refusal("name,from,to\na,,2\n"), HasSubstr("line 2: the range has no beginning"));
@@ -83,6 +85,22 @@ TEST(WindowTable, FaultsNameTheLine) {
               HasSubstr("line 2: a background needs all four ends"));
   EXPECT_THAT(message_of(ErrorKind::kInput, [&] { read_windows(folder.path() / "absent.csv"); }),
               HasSubstr("absent.csv"));
+}
+
+TEST(Window, ThereAreNotMoreThanAFileHolds) {
+  EXPECT_THAT(message_of(ErrorKind::kUsage, [] { all_windows(std::vector<std::string>(1001, "1:2"), {}); }),
+              HasSubstr("1001 windows are too many"));
+}
+
+TEST(Window, ABinAtACommonEndIsOfThePeakAlone) {
+  Axis axis{AxisKind::kRadial, "q", "1/nm"};
+  for (int i = 0; i < 10; ++i) axis.centres.push_back(i);
+  const WindowBins bins = bins_of(parse_window("3:5,1:3,5:8", 1), axis);
+  EXPECT_EQ(bins.peak, (BinRange{3, 6}));
+  EXPECT_EQ(bins.sides->first, (BinRange{1, 3}));
+  EXPECT_EQ(bins.sides->second, (BinRange{6, 9}));
+  EXPECT_THAT(message_of(ErrorKind::kUsage, [&] { bins_of(parse_window("3:5,2.5:3,5:8", 1), axis); }),
+              HasSubstr("a side has no bin that is not of the peak"));
 }
 
 TEST(Window, NamesAreUnique) {

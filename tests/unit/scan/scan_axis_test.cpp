@@ -134,5 +134,17 @@ TEST(ScanAxis, FindsNoisyUnevenPositionsOfRandomScans) {
   }
 }
 
+// A parking position, 500, makes steps of 1 look like noise.
+TEST(ScanAxis, OneValueFarAwayDoesNotHideTheSteps) {
+  std::vector<double> values;
+  for (int i = 0; i < 200; ++i) values.push_back(i % 25);
+  values.push_back(500);
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { find_axis({"x"}, values); }),
+              HasSubstr("200 of its 201 values, from 0 to 24, count as one position beside 500"));
+  AxisRule rule;
+  rule.tolerance = 0.1;
+  EXPECT_EQ(find_axis({"x"}, values, rule).size(), 26);
+}
+
 }  // namespace
 }  // namespace annulus
