@@ -105,6 +105,10 @@ std::pair<std::size_t, std::size_t> parse_voxel(const std::string& text) {
   return {place[0], place[1]};
 }
 
+std::string with_unit(const ImageAxis& axis, std::size_t at) {
+  return fmt::format("{:.6g}{}{}", axis.positions[at], axis.unit.empty() ? "" : " ", axis.unit);
+}
+
 // The pattern of a voxel as a line.
 void plot_voxel(const PlotCommand& command, const std::filesystem::path& picture) {
   constexpr const char* kCure = "leave it out: a voxel has one pattern";
@@ -121,9 +125,8 @@ void plot_voxel(const PlotCommand& command, const std::filesystem::path& picture
   pattern.intensities = volume.pattern(y, x);
   PlotOptions options = command.options;
   if (options.title.empty()) {
-    options.title =
-        fmt::format("{}: voxel {},{} at y = {:.6g} {}, x = {:.6g} {}", volume.path().filename().string(), y,
-                    x, volume.y().positions[y], volume.y().unit, volume.x().positions[x], volume.x().unit);
+    options.title = fmt::format("{}: voxel {},{} at y = {}, x = {}", volume.path().filename().string(), y, x,
+                                with_unit(volume.y(), y), with_unit(volume.x(), x));
   }
   check_replaceable(picture, command.overwrite);
   plot_pattern(pattern, options, picture);
