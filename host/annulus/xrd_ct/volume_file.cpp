@@ -51,10 +51,13 @@ void write_radial(hid_t group, const Axis& radial) {
   }
 }
 
+}  // namespace
+
 // Of three dimensions, the last of which is the radial axis; all 0 until it is written.
-class Cube {
+class VolumeCube {
  public:
-  Cube(hid_t group, const char* title, std::array<hsize_t, 3> extent) : extent_(extent), chunk_(kChunk) {
+  VolumeCube(hid_t group, const char* title, std::array<hsize_t, 3> extent)
+      : extent_(extent), chunk_(kChunk) {
     for (std::size_t i = 0; i < 3; ++i) chunk_[i] = std::min(chunk_[i], extent_[i]);
     const Hdf5Handle space(H5Screate_simple(3, extent_.data(), nullptr), H5Sclose);
     const Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
@@ -131,6 +134,8 @@ class Cube {
   LargeVector<float> chunks_;
 };
 
+namespace {
+
 Hdf5Handle create_data(hid_t entry, const char* name, const std::vector<FixedText>& axes) {
   Hdf5Handle group = create_group(entry, name, "NXdata");
   write_attribute(group.get(), "signal", FixedText{"data"});
@@ -164,7 +169,7 @@ void write_fields(hid_t group, const nlohmann::ordered_json& facts) {
 struct VolumeWriter::Parts {
   unsigned threads;
   Hdf5Handle parameters;
-  std::optional<Cube> tomogram, sinogram;
+  std::optional<VolumeCube> tomogram, sinogram;
 
   Parts(hid_t file, const VolumeDescription& description, unsigned thread_count);
 };

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 ScanGrid grid_from(const std::vector<double>& slow, const std::vector<double>& fast,
                    const AxisRule& slow_rule = {}, const AxisRule& fast_rule = {}) {
@@ -37,7 +37,7 @@ TEST(ScanGrid, AZigzagIsUnfoldedByItsColumns) {
 
 TEST(ScanGrid, MissingDoubledAndNanPointsHaveTheirPlace) {
   //                                  missing: (1, 2)   doubled: (1, 0)   without a place: the last two
-  const ScanGrid grid = grid_from({0, 0, 0, 1, 1, 1, kNan, 1}, {0, 1, 2, 0, 1, 0, 1, kNan});
+  const ScanGrid grid = grid_from({0, 0, 0, 1, 1, 1, kNoValue, 1}, {0, 1, 2, 0, 1, 0, 1, kNoValue});
   EXPECT_THAT(grid.frames_in(1, 2), IsEmpty());
   EXPECT_THAT(grid.frames_in(1, 0), ElementsAre(3, 5));
   EXPECT_THAT(grid.left_out(), ElementsAre(6, 7));
@@ -83,7 +83,7 @@ TEST(ScanGrid, WhatMakesNoGridIsNamed) {
     return message_of(ErrorKind::kInput, [&] { grid_from(slow, fast); });
   };
   EXPECT_THAT(refusal({0, 1, 2}, {0, 1}), HasSubstr("column y has 3 values, column x has 2"));
-  EXPECT_THAT(refusal({0, 1, kNan, kNan}, {kNan, kNan, 0, 1}), HasSubstr("no frame has a value of both"));
+  EXPECT_THAT(refusal({0, 1, kNoValue, kNoValue}, {kNoValue, kNoValue, 0, 1}), HasSubstr("no frame has a value of both"));
 }
 
 TEST(ScanGrid, AShapeIsFilledLineByLine) {
@@ -133,7 +133,7 @@ TEST(ScanGrid, AgreesWithTheTruthOfRandomScans) {
       const auto [row, col] = visits[i];
       const bool is_lost = row > 0 && col > 0 && random() % 20 == 0;
       slow.push_back(1.5 * static_cast<double>(row) + noise(random));
-      fast.push_back(is_lost ? kNan : -2.0 * static_cast<double>(cols - col) + noise(random));
+      fast.push_back(is_lost ? kNoValue : -2.0 * static_cast<double>(cols - col) + noise(random));
       if (is_lost) {
         lost.push_back(static_cast<std::uint32_t>(i));
       } else {

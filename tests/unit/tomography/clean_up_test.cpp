@@ -16,8 +16,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-const std::vector<Disc> kDiscs = {{0, 0, 14, 1}, {-22, 13, 8, 2.5}, {17, 24, 6, 0.7}, {5, -27, 9, 1.4}};
-
 Sinogram of_rows(const std::vector<std::vector<float>>& rows) {
   Sinogram sinogram(rows.size(), rows[0].size(), 1);
   for (std::size_t angle = 0; angle < rows.size(); ++angle) {

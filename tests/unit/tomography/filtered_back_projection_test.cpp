@@ -14,16 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::vector<Disc> kDiscs = {{0, 0, 14, 1}, {-22, 13, 8, 2.5}, {17, 24, 6, 0.7}, {5, -27, 9, 1.4}};
-
-Tomogram reconstruct(const ScanGeometry& scan, const Sinogram& sinogram, const FbpOptions& options = {}) {
-  const FilteredBackProjection reconstruction(scan, options);
-  Tomogram tomogram(reconstruction.size(), sinogram.bins);
-  std::ranges::fill(tomogram.values, std::numeric_limits<float>::quiet_NaN());  // all of it must be written
-  reconstruction.reconstruct(sinogram.view(), tomogram.view());
-  return tomogram;
-}
-
 void expect_discs(const Tomogram& tomogram, double scale = 1, std::size_t bin = 0) {
   for (const Disc& disc : kDiscs) {
     const FoundDisc found = find_disc(tomogram, disc, bin);

@@ -25,14 +25,6 @@ FbpOptions band_limited(FbpWay way, Filter filter = Filter::kRamp) {
   return options;
 }
 
-Tomogram reconstruct(const ScanGeometry& scan, const Sinogram& sinogram, const FbpOptions& options) {
-  const FilteredBackProjection reconstruction(scan, options);
-  Tomogram tomogram(reconstruction.size(), sinogram.bins);
-  std::ranges::fill(tomogram.values, std::numeric_limits<float>::quiet_NaN());
-  reconstruction.reconstruct(sinogram.view(), tomogram.view());
-  return tomogram;
-}
-
 // From the furthest value that is interpolated with to the furthest position.
 std::size_t reach_in(const ScanGeometry& scan) {
   const ProjectionRange range(scan.axis, scan.positions, 3);

@@ -1,6 +1,7 @@
 // Samples of which projections are known: discs, and what a scan of them measures.
 #pragma once
 
+#include <annulus/tomography/filtered_back_projection.hpp>
 #include <annulus/tomography/sinogram.hpp>
 
 #include <algorithm>
@@ -123,6 +124,18 @@ inline double deviation_from(const Tomogram& tomogram, const std::vector<Disc>& 
     }
   }
   return std::sqrt(sum / static_cast<double>(pixels));
+}
+
+inline const std::vector<Disc> kDiscs = {
+    {0, 0, 14, 1}, {-22, 13, 8, 2.5}, {17, 24, 6, 0.7}, {5, -27, 9, 1.4}};
+
+inline Tomogram reconstruct(const ScanGeometry& scan, const Sinogram& sinogram,
+                            const FbpOptions& options = {}) {
+  const FilteredBackProjection reconstruction(scan, options);
+  Tomogram tomogram(reconstruction.size(), sinogram.bins);
+  std::ranges::fill(tomogram.values, std::numeric_limits<float>::quiet_NaN());  // all of it must be written
+  reconstruction.reconstruct(sinogram.view(), tomogram.view());
+  return tomogram;
 }
 
 }  // namespace annulus

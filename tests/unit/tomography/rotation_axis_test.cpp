@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::vector<Disc> kDiscs = {{0, 0, 14, 1}, {-20, 13, 8, 2.5}, {17, 20, 6, 0.7}, {5, -24, 9, 1.4}};
+const std::vector<Disc> kInnerDiscs = {{0, 0, 14, 1}, {-20, 13, 8, 2.5}, {17, 20, 6, 0.7}, {5, -24, 9, 1.4}};
 
 std::vector<double> with_end(std::size_t count, double turn) {
   std::vector<double> angles = even_angles(count, turn);
@@ -33,7 +33,7 @@ TEST(RotationAxis, IsFoundBetweenPositions) {
   for (const double axis : {50.0, 50.5, 46.31, 55.87}) {
     for (const double turn : {1.0, 2.0}) {
       const ScanGeometry scan{with_end(180, turn * std::numbers::pi), 110, axis};
-      const RotationAxis found = find_rotation_axis(scan_discs(kDiscs, scan, 3).view(), scan.angles);
+      const RotationAxis found = find_rotation_axis(scan_discs(kInnerDiscs, scan, 3).view(), scan.angles);
       EXPECT_NEAR(found.best.position, axis, 0.02);
       ASSERT_TRUE(found.from_pair && found.from_sinogram);
       EXPECT_NEAR(found.from_pair->position, axis, 0.05);
@@ -45,11 +45,11 @@ TEST(RotationAxis, IsFoundBetweenPositions) {
 
 TEST(RotationAxis, NeedsNoPairOfProjections) {
   const ScanGeometry scan{even_angles(120, 2.5), 110, 52.4};  // up to 143 degrees
-  const RotationAxis found = find_rotation_axis(scan_discs(kDiscs, scan).view(), scan.angles);
+  const RotationAxis found = find_rotation_axis(scan_discs(kInnerDiscs, scan).view(), scan.angles);
   EXPECT_FALSE(found.from_pair);
   EXPECT_NEAR(found.best.position, 52.4, 0.01);
   const ScanGeometry three{{0, 0.7, std::numbers::pi}, 110, 52.4};  // nor a sinusoid
-  const RotationAxis pair = find_rotation_axis(scan_discs(kDiscs, three).view(), three.angles);
+  const RotationAxis pair = find_rotation_axis(scan_discs(kInnerDiscs, three).view(), three.angles);
   EXPECT_FALSE(pair.from_sinogram);
   EXPECT_NEAR(pair.best.position, 52.4, 0.05);
 }
@@ -58,7 +58,7 @@ TEST(RotationAxis, IsFoundInNoiseOnABackgroundWithinItsUncertainty) {
   int far = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const ScanGeometry scan{with_end(60, std::numbers::pi), 110, 53.7};
-    Sinogram sinogram = scan_discs(kDiscs, scan);  // up to 60 high
+    Sinogram sinogram = scan_discs(kInnerDiscs, scan);  // up to 60 high
     for (float& value : sinogram.values) value += 30;
     add_noise(sinogram, 3, seed);
     const RotationAxis found = find_rotation_axis(sinogram.view(), scan.angles);

@@ -14,15 +14,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::vector<Disc> kDiscs = {{0, 0, 14, 1}, {-22, 13, 8, 2.5}, {17, 24, 6, 0.7}, {5, -27, 9, 1.4}};
-
 struct Reconstruction {
   Tomogram tomogram;
   std::vector<SirtReport> reports;
 };
 
-Reconstruction reconstruct(const ScanGeometry& scan, const Sinogram& sinogram,
-                           const SirtOptions& options = {}) {
+Reconstruction iterate(const ScanGeometry& scan, const Sinogram& sinogram, const SirtOptions& options = {}) {
   const Sirt sirt(scan, options);
   Reconstruction result{Tomogram(sirt.size(), sinogram.bins), {}};
   std::ranges::fill(result.tomogram.values, std::numeric_limits<float>::quiet_NaN());
@@ -33,7 +30,7 @@ Reconstruction reconstruct(const ScanGeometry& scan, const Sinogram& sinogram,
 TEST(Sirt, FindsTheTruthOfFewAnglesWhereBackProjectionShowsStreaks) {
   const ScanGeometry scan{even_angles(20, std::numbers::pi), 101, 50};
   const Sinogram sinogram = scan_discs(kDiscs, scan);
-  const auto [tomogram, reports] = reconstruct(scan, sinogram);
+  const auto [tomogram, reports] = iterate(scan, sinogram);
   const FilteredBackProjection direct(scan, {});
   Tomogram streaks(101, 1);
   direct.reconstruct(sinogram.view(), streaks.view());
@@ -58,7 +55,7 @@ TEST(Sirt, MoreIterationsComeCloser) {
     SirtOptions options;
     options.iterations = iterations;
     options.tolerance = 0;
-    const auto [tomogram, reports] = reconstruct(scan, sinogram, options);
+    const auto [tomogram, reports] = iterate(scan, sinogram, options);
     EXPECT_EQ(reports[0].iterations, iterations);
     EXPECT_LT(reports[0].misfit, misfit);
     EXPECT_LT(deviation_from(tomogram, kDiscs), deviation);
@@ -77,13 +74,13 @@ TEST(Sirt, EachBinStopsByItself) {
   }
   SirtOptions options;
   options.tolerance = 0.01;
-  const auto [tomogram, reports] = reconstruct(scan, sinogram, options);
+  const auto [tomogram, reports] = iterate(scan, sinogram, options);
   ASSERT_EQ(reports.size(), 66);
   EXPECT_EQ(reports[3].iterations, 0);
   EXPECT_EQ(reports[3].misfit, 0);
   EXPECT_GT(reports[65].iterations, reports[0].iterations + 3);
   EXPECT_LT(reports[65].misfit, reports[0].misfit);
-  const auto [alone, report] = reconstruct(scan, discs, options);
+  const auto [alone, report] = iterate(scan, discs, options);
   EXPECT_EQ(report[0].iterations, reports[65].iterations);
   for (std::size_t pixel = 0; pixel < 30 * 30; ++pixel) {
     ASSERT_EQ(alone.values[pixel], tomogram.values[pixel * 66 + 65]) << pixel;
@@ -99,9 +96,9 @@ TEST(Sirt, LeavesOutMissingCells) {
     missing.values[i] = std::numeric_limits<float>::quiet_NaN();
     zero.values[i] = 0;
   }
-  const double deviation = deviation_from(reconstruct(scan, missing).tomogram, kDiscs);
+  const double deviation = deviation_from(iterate(scan, missing).tomogram, kDiscs);
   EXPECT_LT(deviation, 0.05);
-  EXPECT_GT(deviation_from(reconstruct(scan, zero).tomogram, kDiscs), 3 * deviation);
+  EXPECT_GT(deviation_from(iterate(scan, zero).tomogram, kDiscs), 3 * deviation);
 }
 
 TEST(Sirt, GivesTheSameBytesForEveryNumberOfThreadsAndInstructionSet) {
@@ -111,12 +108,12 @@ TEST(Sirt, GivesTheSameBytesForEveryNumberOfThreadsAndInstructionSet) {
   options.iterations = 4;
   options.threads = 1;
   options.instruction_set = InstructionSet::kGeneric;
-  const Tomogram expected = reconstruct(scan, sinogram, options).tomogram;
+  const Tomogram expected = iterate(scan, sinogram, options).tomogram;
   for (const InstructionSet set : available_instruction_sets()) {
     for (const unsigned threads : {1U, 2U, 3U, 7U}) {
       options.instruction_set = set;
       options.threads = threads;
-      const Tomogram found = reconstruct(scan, sinogram, options).tomogram;
+      const Tomogram found = iterate(scan, sinogram, options).tomogram;
       EXPECT_EQ(std::memcmp(found.values.data(), expected.values.data(), found.values.size() * sizeof(float)),
                 0)
           << name_of(set) << ", " << threads << " threads";
@@ -135,7 +132,7 @@ TEST(Sirt, RefusesWhatCannotBe) {
   EXPECT_THAT(message_of(ErrorKind::kInput, [&] { Sirt({{1}, 10, 5}, {}); }), HasSubstr("one direction"));
   Sinogram sinogram(5, 10, 1);
   sinogram.at(2, 3)[0] = std::numeric_limits<float>::infinity();
-  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { reconstruct(scan, sinogram); }), HasSubstr("bin 0 is inf"));
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { iterate(scan, sinogram); }), HasSubstr("bin 0 is inf"));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // Sides that are no multiples of those of chunks, nor of the pieces in which a file is read.
-constexpr std::size_t kSize = 37, kBins = 150;
+constexpr std::size_t kVolumeSize = 37, kVolumeBins = 150;
 constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 
 float value_at(std::size_t y, std::size_t x, std::size_t bin) {
@@ -40,11 +40,11 @@ VolumeDescription described() {
   made.options = {{"method", "fbp"}};
   made.radial.name = "2theta";
   made.radial.units = "deg";
-  for (std::size_t i = 0; i < kBins; ++i) made.radial.centres.push_back(centre_of(i));
-  for (std::size_t i = 0; i <= kBins; ++i) made.radial.edges.push_back(centre_of(i) - 0.125);
+  for (std::size_t i = 0; i < kVolumeBins; ++i) made.radial.centres.push_back(centre_of(i));
+  for (std::size_t i = 0; i <= kVolumeBins; ++i) made.radial.edges.push_back(centre_of(i) - 0.125);
   made.y = {"y", "mm", {}};
   made.x = {"x", "mm", {}};
-  for (std::size_t i = 0; i < kSize; ++i) {
+  for (std::size_t i = 0; i < kVolumeSize; ++i) {
     made.y.positions.push_back(0.1 * static_cast<double>(i));
     made.x.positions.push_back(-1 + 0.2 * static_cast<double>(i));
   }
@@ -57,9 +57,10 @@ class VolumeReader : public ::testing::Test {
     const Hdf5Session session;
     write_volume(path_, false, [](hid_t file) {
       VolumeWriter writer(file, described(), 1);
-      Tomogram tomogram(kSize, kBins);
+      Tomogram tomogram(kVolumeSize, kVolumeBins);
       for (std::size_t i = 0; i < tomogram.values.size(); ++i)
-        tomogram.values[i] = value_at(i / kBins / kSize, i / kBins % kSize, i % kBins);
+        tomogram.values[i] =
+            value_at(i / kVolumeBins / kVolumeSize, i / kVolumeBins % kVolumeSize, i % kVolumeBins);
       writer.write_tomogram(0, tomogram);
       writer.write_facts({{"angles", 18U},
                           {"stripes", true},
@@ -84,9 +85,9 @@ class VolumeReader : public ::testing::Test {
 };
 
 void expect_means(const GridImage& image, std::size_t first, std::size_t end) {
-  ASSERT_EQ(image.values.size(), kSize * kSize);
-  for (std::size_t y = 0; y < kSize; ++y) {
-    for (std::size_t x = 0; x < kSize; ++x) {
+  ASSERT_EQ(image.values.size(), kVolumeSize * kVolumeSize);
+  for (std::size_t y = 0; y < kVolumeSize; ++y) {
+    for (std::size_t x = 0; x < kVolumeSize; ++x) {
       double sum = 0;
       int count = 0;
       for (std::size_t bin = first; bin < end; ++bin) {
@@ -106,7 +107,7 @@ void expect_means(const GridImage& image, std::size_t first, std::size_t end) {
 TEST_F(VolumeReader, TheImageIsTheMeanOfTheBins) {
   const VolumeFile volume(path_);
   const GridImage all = volume.mean_image({});
-  expect_means(all, 0, kBins);
+  expect_means(all, 0, kVolumeBins);
   EXPECT_EQ(all.title, "mean of all 150 bins");
   EXPECT_EQ(all.rows.positions, described().y.positions);
   EXPECT_EQ(all.columns.positions, described().x.positions);
@@ -126,17 +127,17 @@ TEST_F(VolumeReader, TheImageIsTheMeanOfTheBins) {
 TEST_F(VolumeReader, APatternIsThatOfItsVoxel) {
   const VolumeFile volume(path_);
   const std::vector<double> pattern = volume.pattern(20, 36);
-  ASSERT_EQ(pattern.size(), kBins);
-  for (std::size_t bin = 0; bin < kBins; ++bin) EXPECT_EQ(pattern[bin], value_at(20, 36, bin));
+  ASSERT_EQ(pattern.size(), kVolumeBins);
+  for (std::size_t bin = 0; bin < kVolumeBins; ++bin) EXPECT_EQ(pattern[bin], value_at(20, 36, bin));
   EXPECT_EQ(volume.radial(), described().radial);
-  for (const auto& [y, x] : {std::pair{kSize, std::size_t{0}}, {std::size_t{0}, kSize}})
+  for (const auto& [y, x] : {std::pair{kVolumeSize, std::size_t{0}}, {std::size_t{0}, kVolumeSize}})
     EXPECT_THAT(message_of(ErrorKind::kUsage, [&] { volume.pattern(y, x); }), HasSubstr("0,0 to 36,36"));
 }
 
 TEST_F(VolumeReader, ItSaysWhatItIs) {
   const nlohmann::json said = VolumeFile(path_).describe();
   EXPECT_EQ(said["kind"], "tomogram of all bins");
-  EXPECT_EQ(said["shape"], (nlohmann::json{kSize, kSize, kBins}));
+  EXPECT_EQ(said["shape"], (nlohmann::json{kVolumeSize, kVolumeSize, kVolumeBins}));
   EXPECT_EQ(said["range"], (nlohmann::json{1.875, 39.375}));
   EXPECT_EQ(said["x"]["range"].front(), -1);
   EXPECT_EQ(said["parameters"], (nlohmann::json{{"angles", 18},
@@ -168,7 +169,7 @@ TEST_F(VolumeReader, DamageIsNamed) {
   EXPECT_THAT(fault_after([](hid_t file) {
                 H5Ldelete(file, "/entry/data/y", H5P_DEFAULT);
                 const Hdf5Handle group(H5Gopen2(file, "/entry/data", H5P_DEFAULT), H5Gclose);
-                write_array(group.get(), "y", std::vector<double>(kSize - 1));
+                write_array(group.get(), "y", std::vector<double>(kVolumeSize - 1));
               }),
               HasSubstr("data/data does not have the shape"));
   EXPECT_THAT(fault_after([](hid_t file) {

@@ -41,13 +41,6 @@ Tomogram empty_tomogram(std::size_t size, std::size_t bins) {
   return tomogram;
 }
 
-Tomogram reconstruct(const ScanGeometry& scan, const Sinogram& sinogram, const FbpOptions& options) {
-  const FilteredBackProjection reconstruction(scan, options);
-  Tomogram tomogram = empty_tomogram(reconstruction.size(), sinogram.bins);
-  reconstruction.reconstruct(sinogram.view(), tomogram.view());
-  return tomogram;
-}
-
 Tomogram reconstruct_as(const ProjectorSettings& settings, const ScanGeometry& scan, const Sinogram& sinogram,
                         const FbpOptions& options) {
   const std::size_t size = checked_size(scan, options.size);
