@@ -72,6 +72,8 @@ void print_summary(const TomoReport& report, const char* channels) {
   }
   if (report.resampled)
     print("positions are off even ones by up to {:.2f} steps: resampled\n", report.unevenness);
+  if (report.frames_without_cell > 0)
+    print("{} frames left out: bad or without a position\n", report.frames_without_cell);
   if (report.filled_cells > 0) print("{} cells without a frame were filled\n", report.filled_cells);
   if (report.filled_values > 0) print("{} values of single bins were filled\n", report.filled_values);
   if (!report.empty_bins.empty())

@@ -147,6 +147,73 @@ def test_blocks_of_bins_change_no_byte(annulus, tomo, tmp_path):
         os.remove(tmp_path / "blocks.nxs")
 
 
+@pytest.mark.parametrize("memory", [512, 1])
+def test_bins_that_are_missing_in_some_cells_move_no_axis_and_scale_nothing(annulus, tomo, tmp_path, memory):
+    """Half of the bins are invalid where the beam meets the left half of the scan at the first angles."""
+    degrees, places = raster()
+    values = intensities(degrees, places, centre=0.0067, bins=60, air=200.0)
+    whole = integrate(annulus, tmp_path, values, {"rot [deg]": degrees, "x [mm]": places}, name="whole")
+    holes = (places < 0) & (degrees < 90)
+    values[numpy.ix_(holes, numpy.arange(20, 50))] = -1
+    scan = integrate(annulus, tmp_path, values, {"rot [deg]": degrees, "x [mm]": places}, name="holes")
+    expected = tomo(whole, "--air", 3, "--air-use", "scale", "--keep-sinogram", name="whole_tomo.nxs")
+    found = tomo(scan, "--air", 3, "--air-use", "scale", "--keep-sinogram", "--memory", memory)
+    assert found.report["centre"] == pytest.approx(expected.report["centre"], abs=0.001)
+    numpy.testing.assert_allclose(found.sinogram[:, :, :20], expected.sinogram[:, :, :20], rtol=1e-5)
+
+
+def test_without_a_bin_that_all_cells_have_the_axis_is_still_found(annulus, tomo, tmp_path):
+    degrees, places = raster()
+    values = intensities(degrees, places, centre=0.0067, bins=60)
+    values[numpy.arange(len(values)), numpy.arange(len(values)) % 60] = -1
+    scan = integrate(annulus, tmp_path, values, {"rot [deg]": degrees, "x [mm]": places})
+    found = tomo(scan)
+    assert "no bin has a value in every cell" in found.messages
+    assert found.report["centre"] == pytest.approx(0.0067, abs=0.002)
+
+
+def test_a_sample_that_leaves_the_scan_is_told(annulus, scan, tomo, tmp_path):
+    words = "the sample leaves the scan"
+    random = numpy.random.default_rng(9)
+    degrees, places = raster()
+    noisy = integrate(annulus, tmp_path, random.poisson(intensities(degrees, places)), {"rot [deg]": degrees, "x [mm]": places}, name="noisy")
+    assert words not in tomo(scan).messages and words not in tomo(noisy, name="noisy_tomo.nxs").messages
+    degrees, places = raster(positions=24, first=-0.2)
+    narrow = integrate(annulus, tmp_path, random.poisson(intensities(degrees, places)), {"rot [deg]": degrees, "x [mm]": places}, name="narrow")
+    found = tomo(narrow, "--air", 2, name="narrow_tomo.nxs")
+    assert words in found.messages and "--centre" in found.messages and any(words in each for each in found.report["warnings"])
+    given = tomo(narrow, "--centre", 0, name="given.nxs")
+    assert words in given.messages and "--centre" not in given.messages
+
+
+def test_frames_and_angles_that_are_left_out_are_told(annulus, tmp_path):
+    degrees, places = raster(angles=20)
+    row = numpy.repeat(numpy.arange(20), 40)
+    values, turned = intensities(degrees, places), degrees.copy()
+    turned[5] = numpy.nan
+    monitor = numpy.where(row == 7, numpy.nan, 1.0)  # makes frames bad
+    scan = integrate(annulus, tmp_path, values, {"rot [deg]": turned, "x [mm]": places, "I0": monitor},
+                     options=["--keep-going", "--monitor", f"beam={tmp_path / 'scan.csv'}#I0"])
+    done = annulus("tomo", scan, "-o", tmp_path / "tomo.nxs", *COLUMNS, "--centre", 0)
+    assert done.returncode == 0, done.stderr
+    assert "41 frames left out: bad or without a position" in done.stdout
+    assert "1 angle has no good frame and is left out: 63 degrees" in done.stderr
+
+
+def test_a_rotation_through_several_turns(annulus, tomo, tmp_path):
+    """Helical: the rotation goes on, and the translation makes a step per turn."""
+    for unit, factor in (("deg", 1.0), ("rad", numpy.pi / 180)):
+        turns, angles = 5, 40
+        degrees = numpy.arange(turns * angles) * 360.0 / angles
+        places = numpy.repeat(-0.2 + 0.1 * numpy.arange(turns), angles)
+        values = intensities(degrees, places)
+        helical = integrate(annulus, tmp_path, values, {f"rot [{unit}]": degrees * factor, "x [mm]": places}, name=f"helical_{unit}")
+        turned = integrate(annulus, tmp_path, values, {f"rot [{unit}]": degrees % 360 * factor, "x [mm]": places}, name=f"turned_{unit}")
+        found = tomo(helical, "--centre", 0, name=f"a_{unit}.nxs")
+        assert found.data.shape == (5, 5, BINS) and found.report["angles"] == angles and found.report["filled_cells"] == 0
+        assert_close(found.data, tomo(turned, "--centre", 0, name=f"b_{unit}.nxs").data.astype(float), 1e-6)
+
+
 def test_missing_points_are_interpolated_and_doubled_points_averaged(annulus, tomo, tmp_path):
     degrees, places = raster()
     values = intensities(degrees, places)

@@ -227,7 +227,8 @@ void normalise_by_air(Sinogram& sinogram, AirUse use, std::size_t outermost) {
     throw Error(
         ErrorKind::kUsage, "`air`",
         fmt::format("{} outermost positions on either side, of {}, leave none for a sample or for air",
-                    outermost, sinogram.positions));
+                    outermost, sinogram.positions),
+        fmt::format("give 1 to {}", (sinogram.positions - 1) / 2));
   }
   check_finite(sinogram.view());
   if (use == AirUse::kSubtract) {

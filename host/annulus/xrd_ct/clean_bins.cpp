@@ -30,8 +30,12 @@ std::vector<std::uint8_t> lost_projections(const Sinogram& sinogram, std::size_t
   return lost;
 }
 
-// Between the nearest projections, by their number, that are not lost themselves.
-void interpolate_lost(Sinogram& sinogram, std::size_t bin, const std::vector<std::uint8_t>& lost) {
+// Between the nearest projections that are not lost themselves.
+void interpolate_lost(Sinogram& sinogram, std::size_t bin, const std::vector<std::uint8_t>& lost,
+                      std::span<const double> angles) {
+  const auto place = [&](std::size_t angle) {
+    return angles.empty() ? static_cast<double>(angle) : angles[angle];
+  };
   for (std::size_t angle = 0; angle < lost.size(); ++angle) {
     if (lost[angle] == 0) continue;
     const auto here = lost.begin() + static_cast<std::ptrdiff_t>(angle);
@@ -41,8 +45,7 @@ void interpolate_lost(Sinogram& sinogram, std::size_t bin, const std::vector<std
     const auto previous = static_cast<std::size_t>(lost.rend() - before) - 1;
     const std::size_t left = before == lost.rend() ? next : previous;
     const std::size_t right = after == lost.end() ? previous : next;
-    const double part =
-        left == right ? 0 : static_cast<double>(angle - left) / static_cast<double>(right - left);
+    const double part = left == right ? 0 : (place(angle) - place(left)) / (place(right) - place(left));
     for (std::size_t position = 0; position < sinogram.positions; ++position) {
       const double from = sinogram.at(left, position)[bin], to = sinogram.at(right, position)[bin];
       sinogram.at(angle, position)[bin] = static_cast<float>(from + (to - from) * part);
@@ -50,7 +53,7 @@ void interpolate_lost(Sinogram& sinogram, std::size_t bin, const std::vector<std
   }
 }
 
-FilledCells fill_all(Sinogram& sinogram) {
+FilledCells fill_all(Sinogram& sinogram, std::span<const double> angles) {
   std::vector<std::vector<std::uint8_t>> lost;
   std::size_t lost_values = 0;
   for (std::size_t bin = 0; bin < sinogram.bins; ++bin) {
@@ -63,7 +66,7 @@ FilledCells fill_all(Sinogram& sinogram) {
     }
   }
   FilledCells filled = fill_missing(sinogram, 1);
-  for (std::size_t bin = 0; bin < sinogram.bins; ++bin) interpolate_lost(sinogram, bin, lost[bin]);
+  for (std::size_t bin = 0; bin < sinogram.bins; ++bin) interpolate_lost(sinogram, bin, lost[bin], angles);
   filled.cells += lost_values;
   return filled;
 }
@@ -108,7 +111,8 @@ std::vector<double> air_factors(const Sinogram& totals, std::size_t outermost,
     throw Error(
         ErrorKind::kUsage, "`air`",
         fmt::format("{} outermost positions on either side, of {}, leave none for a sample or for air",
-                    outermost, totals.positions));
+                    outermost, totals.positions),
+        fmt::format("give {} or fewer", (totals.positions - 1) / 2));
   }
   std::vector<double> factors(totals.angles);
   double mean = 0;
@@ -145,7 +149,7 @@ CleanedBins clean_bins(Sinogram& sinogram, std::span<const std::uint8_t> has_gap
       BinGroup group(sinogram, first, count);
       FilledCells filled;
       std::size_t stripes = 0;
-      if (gaps) filled = fill_all(group.part());
+      if (gaps) filled = fill_all(group.part(), cleaning.angles);
       if (cleaning.subtract_air > 0) normalise_by_air(group.part(), AirUse::kSubtract, cleaning.subtract_air);
       if (cleaning.stripes)
         stripes = suppress_stripes(group.part(), {cleaning.stripes->width, cleaning.stripes->threshold, 1});

@@ -14,6 +14,7 @@
 namespace annulus {
 
 struct Cleaning {
+  std::vector<double> angles = {};                      // of the projections, in their order; none: even ones
   std::size_t subtract_air = 0;                         // so many outermost positions; 0: none is subtracted
   std::vector<double> factors = {};                     // of each projection; none: it is not scaled
   std::optional<StripeOptions> stripes = std::nullopt;  // none: they are left
@@ -32,7 +33,7 @@ struct CleanedBins {
 };
 
 // has_gaps: of each bin, whether cells may be missing (NaN). A projection that has no value in a bin in which
-// others have is interpolated, there, between the projections before and after it.
+// others have is interpolated, there, between the projections before and after it, by their angles.
 CleanedBins clean_bins(Sinogram& sinogram, std::span<const std::uint8_t> has_gaps, const Cleaning& cleaning);
 
 }  // namespace annulus

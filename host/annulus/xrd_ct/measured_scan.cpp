@@ -43,19 +43,69 @@ std::vector<double> values_of(const PatternFile& file, const std::string& name) 
   return values;
 }
 
-void place_by_columns(const PatternFile& file, const TomoOptions& options, MeasuredScan& scan) {
+// A rotation that goes on through several turns comes back to the same angles. Up to one turn angles stay as
+// they are; both of its ends may have been measured, not quite exactly.
+constexpr double kOneTurn = 360, kMoreThanOneTurn = 361;
+
+GridOptions with_period(const PatternFile& file, GridOptions grid) {
+  const std::vector<ColumnInfo>& columns = file.header().columns;
+  const auto angle = std::ranges::find(columns, grid.slow, &ColumnInfo::name);
+  if (grid.slow.empty() || angle == columns.end()) return grid;
+  std::vector<std::string> ignored;
+  const double factor = degrees_per_unit(*angle, ignored);
+  std::vector<double> values = values_of(file, grid.slow);
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  if (values.empty()) return grid;
+  const auto [least, most] = std::ranges::minmax(values);
+  if ((most - least) * factor > kMoreThanOneTurn) grid.slow_rule.period = kOneTurn / factor;
+  return grid;
+}
+
+// Angles of frames without a cell that no other frame has.
+void remark_lost_angles(const PatternFile& file, const GridOptions& options, double factor,
+                        MeasuredScan& scan) {
+  const std::optional<double>& period = options.slow_rule.period;
+  const ScanAxis& axis = scan.grid.slow();
+  const std::vector<double> values = values_of(file, options.slow);
+  std::vector<double> lost;
+  for (const std::uint32_t frame : scan.grid.left_out()) {
+    double value = values[frame];
+    if (!std::isfinite(value)) continue;
+    if (period) value -= *period * std::floor(value / *period);
+    const bool is_known = std::ranges::any_of(axis.positions, [&](double position) {
+      const double distance = std::abs(value - position);
+      return std::min(distance, period ? std::abs(*period - distance) : distance) <= axis.tolerance;
+    });
+    if (!is_known) lost.push_back(value);
+  }
+  std::ranges::sort(lost);
+  std::vector<double> angles;
+  for (std::size_t i = 0; i < lost.size(); ++i) {
+    if (i == 0 || lost[i] - lost[i - 1] > axis.tolerance) angles.push_back(lost[i] * factor);
+  }
+  if (angles.empty()) return;
+  constexpr std::size_t kNamed = 5;
+  const std::span<const double> named = std::span(angles).first(std::min(kNamed, angles.size()));
+  scan.remarks.push_back(fmt::format("{} angle{} no good frame and {} left out: {:g}{} degrees",
+                                     angles.size(), angles.size() == 1 ? " has" : "s have",
+                                     angles.size() == 1 ? "is" : "are", fmt::join(named, ", "),
+                                     angles.size() > kNamed ? ", ..." : ""));
+}
+
+void place_by_columns(const PatternFile& file, const GridOptions& options, MeasuredScan& scan) {
   const ScanGrid& grid = scan.grid;
   const ColumnInfo &angle = grid.slow().column, &translation = grid.fast().column;
   const double factor = degrees_per_unit(angle, scan.remarks);
   scan.angle = {angle.name, "deg", grid.slow().positions};
   for (double& position : scan.angle.positions) position *= factor;
+  remark_lost_angles(file, options, factor, scan);
   const std::vector<double>& found = grid.fast().positions;
   const double first = found.front();
   scan.step = (found.back() - first) / static_cast<double>(found.size() - 1);
   scan.translation = {translation.name, translation.unit, {}};
   for (std::size_t i = 0; i < found.size(); ++i)
     scan.translation.positions.push_back(first + scan.step * static_cast<double>(i));
-  const std::vector<double> values = values_of(file, options.grid.fast);
+  const std::vector<double> values = values_of(file, options.fast);
   for (std::size_t row = 0; row < grid.rows(); ++row) {
     for (std::size_t col = 0; col < grid.cols(); ++col) {
       const std::span<const std::uint32_t> frames = grid.frames_in(row, col);
@@ -101,7 +151,8 @@ std::size_t row_of_last_frame(const ScanGrid& grid) {
 
 MeasuredScan find_scan(const PatternFile& file, const TomoOptions& options, bool complete) {
   MeasuredScan scan;
-  scan.grid = find_grid(file, options.grid);
+  const GridOptions grid_options = with_period(file, options.grid);
+  scan.grid = find_grid(file, grid_options);
   const ScanGrid& grid = scan.grid;
   if (grid.rows() < 2 || grid.cols() < 2) {
     throw Error(
@@ -113,7 +164,7 @@ MeasuredScan find_scan(const PatternFile& file, const TomoOptions& options, bool
   if (options.grid.slow.empty()) {
     place_by_shape(options, scan);
   } else {
-    place_by_columns(file, options, scan);
+    place_by_columns(file, grid_options, scan);
   }
   std::vector<double> radians = scan.angle.positions;
   for (double& angle : radians) angle *= std::numbers::pi / 180;

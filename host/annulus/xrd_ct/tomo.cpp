@@ -6,21 +6,19 @@
 #include <annulus/xrd_ct/measured_scan.hpp>
 #include <annulus/xrd_ct/reconstructor.hpp>
 #include <annulus/xrd_ct/resampling.hpp>
+#include <annulus/xrd_ct/scan_width.hpp>
 #include <annulus/xrd_ct/tomo.hpp>
+#include <annulus/xrd_ct/totals.hpp>
 #include <annulus/xrd_ct/volume_file.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace annulus {
 namespace {
-
-constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
 constexpr double kUncertain = 0.5;  // of the axis, in steps: a warning
 constexpr double kCovered = 0.95;   // of the half turn: below, a warning
@@ -37,28 +35,6 @@ class Stopwatch {
   double& sum_;
   Clock::time_point start_ = Clock::now();
 };
-
-// Of the values that there are; NaN if there is none. Several sums side by side, always in the same order.
-double sum_of_known(std::span<const double> values) {
-  constexpr std::size_t kSums = 8;
-  std::array<double, kSums> sums{}, counts{};
-  const auto add = [&](std::size_t lane, double value) {
-    const bool known = !std::isnan(value);
-    sums[lane] += known ? value : 0;
-    counts[lane] += known ? 1 : 0;
-  };
-  std::size_t i = 0;
-  for (; i + kSums <= values.size(); i += kSums) {
-    for (std::size_t lane = 0; lane < kSums; ++lane) add(lane, values[i + lane]);
-  }
-  for (; i < values.size(); ++i) add(i % kSums, values[i]);
-  double sum = 0, count = 0;
-  for (std::size_t lane = 0; lane < kSums; ++lane) {
-    sum += sums[lane];
-    count += counts[lane];
-  }
-  return count > 0 ? sum : kNothing;
-}
 
 // Some bins, or windows, of all cells of the grid.
 struct Block {
@@ -87,7 +63,7 @@ class Tomography {
         on_progress_(on_progress),
         scan_(find_scan(file, options, complete)),
         reader_(file, scan_.grid),
-        totals_(scan_.grid.cells(), kNothing) {
+        totals_(scan_.grid.cells(), file.bins()) {
     report_.frames = file.frames();
     report_.positions = scan_.grid.cols();
     report_.unit = scan_.translation.unit;
@@ -121,15 +97,17 @@ class Tomography {
   // What all bins together decide: kept projections, air, axis. Reads all of the input.
   void read_totals() {
     read(whole_pattern(),
-         [this](std::size_t cell, std::span<const double> values) { totals_[cell] = sum_of_known(values); });
+         [this](std::size_t cell, std::span<const double> values) { totals_.take(cell, values); });
+    finish_totals();
   }
 
   Block read_bins(BinRange bins, bool with_totals) {
     Block block(scan_.grid, bins.size());
     read(bins, [&](std::size_t cell, std::span<const double> values) {
       block.take(cell, values);
-      if (with_totals) totals_[cell] = sum_of_known(values);
+      if (with_totals) totals_.take(cell, values);
     });
+    if (with_totals) finish_totals();
     return block;
   }
 
@@ -152,17 +130,20 @@ class Tomography {
   // From the totals.
   void settle() {
     const Stopwatch watch(report_.seconds.cleaning);
-    resampling_.emplace(scan_, totals_);
+    const std::span<const double> totals = totals_.values();
+    resampling_.emplace(scan_, totals);
     report_.angles = resampling_->rows().size();
     report_.left_out = resampling_->left_out();
     report_.filled_cells = resampling_->filled_cells();
     for (const std::size_t row : resampling_->rows()) degrees_.push_back(scan_.angle.positions[row]);
     Block sums(scan_.grid, 1);
-    for (std::size_t cell = 0; cell < totals_.size(); ++cell) sums.take(cell, std::span(&totals_[cell], 1));
+    for (std::size_t cell = 0; cell < totals.size(); ++cell) sums.take(cell, totals.subspan(cell, 1));
     resampling_->apply(sums.sinogram, options_.threads);
+    leaves_scan_ = sample_leaves_scan(sums.sinogram);
     sums.has_gaps[0] = 0;  // which are filled now
     if (options_.stripes) cleaning_.stripes = {options_.stripe_width, options_.stripe_threshold};
     cleaning_.threads = options_.threads;
+    cleaning_.angles = degrees_;
     if (options_.air > 0 && options_.air_use == AirUse::kScale)
       cleaning_.factors = air_factors(sums.sinogram, options_.air, degrees_);
     if (options_.air_use == AirUse::kSubtract) cleaning_.subtract_air = options_.air;
@@ -224,6 +205,22 @@ class Tomography {
     });
   }
 
+  void finish_totals() {
+    if (!totals_.need_another_reading()) return;
+    read(whole_pattern(),
+         [this](std::size_t cell, std::span<const double> values) { totals_.take_again(cell, values); });
+    const std::size_t counting = totals_.bins_that_count(), all = totals_.bins_with_values();
+    if (2 * counting >= all) return;
+    report_.warnings.push_back(
+        counting > 0
+            ? fmt::format("{} of {} bins have a value in every cell: the axis of rotation and factors of "
+                          "air come from these alone",
+                          counting, all)
+            : std::string(
+                  "no bin has a value in every cell: the axis of rotation and factors of air come from "
+                  "what each cell has, relative to the mean pattern"));
+  }
+
   double axis_in(const Sinogram& sums) {
     const std::vector<double>& places = scan_.translation.positions;
     const auto last = static_cast<double>(places.size() - 1);
@@ -266,6 +263,14 @@ class Tomography {
       warnings.push_back(fmt::format("the axis of rotation was found at {}, uncertain by {:.2f} steps",
                                      in_unit(report_.centre), *report_.centre_uncertainty / scan_.step));
     }
+    if (leaves_scan_) {
+      warnings.push_back(fmt::format(
+          "the sample leaves the scan: its outermost positions change with the angle; {}",
+          report_.centre_uncertainty
+              ? "the axis of rotation that was found may be wrong: give its position with `centre`, or scan "
+                "a wider range"
+              : "what lies outside makes values wrong, most of all towards the edge: scan a wider range"));
+    }
     const double covered =
         weigh_angles(radians(degrees_), AngleWeighting::kSpacing).covered / std::numbers::pi;
     if (covered < kCovered)
@@ -278,7 +283,8 @@ class Tomography {
   const TomoProgress& on_progress_;
   MeasuredScan scan_;
   CellReader reader_;
-  std::vector<double> totals_;
+  CellTotals totals_;
+  bool leaves_scan_ = false;
   std::optional<Resampling> resampling_;
   std::vector<double> degrees_;  // of the projections that remain
   Cleaning cleaning_;

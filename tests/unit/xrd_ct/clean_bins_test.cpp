@@ -59,6 +59,16 @@ TEST(CleanBins, AProjectionWithoutAValueInABinLiesBetweenItsNeighbours) {
   }
 }
 
+TEST(CleanBins, ALostProjectionLiesBetweenItsNeighboursByTheirAngles) {
+  Sinogram sinogram = numbered(3, 2);
+  for (std::size_t position = 0; position < 2; ++position) sinogram.at(1, position)[4] = kGap;
+  Cleaning cleaning;
+  cleaning.angles = {0, 9, 10};
+  clean_bins(sinogram, gaps(sinogram), cleaning);
+  EXPECT_FLOAT_EQ(sinogram.at(1, 0)[4], 4 + 0.9F * 200);
+  EXPECT_FLOAT_EQ(sinogram.at(1, 1)[4], 14 + 0.9F * 200);
+}
+
 TEST(CleanBins, BinsWithoutAnyValueAreZeroAndNamed) {
   Sinogram sinogram = numbered(2, 3);
   for (std::size_t cell = 0; cell < 6; ++cell) sinogram.values[cell * 20 + 19] = kGap;
