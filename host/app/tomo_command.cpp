@@ -3,6 +3,7 @@
 #include <annulus/core/text.hpp>
 #include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/iso_time.hpp>
+#include <annulus/tomography/sirt.hpp>
 #include <annulus/version.hpp>
 #include <annulus/xrd_ct/tomo.hpp>
 
@@ -12,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +38,8 @@ struct TomoCommand {
   std::filesystem::path window_table;
   std::filesystem::path picture;
   bool opencl = false;
+  std::string device;  // empty: not given
+  std::optional<std::uint32_t> device_memory;
   bool follow = false;
   double follow_timeout = 60;
   bool json = false;
@@ -115,7 +119,34 @@ void check_picture(const TomoCommand& command) {
                 in_quotes(command.picture.string()) + " is no name of a picture",
                 "its name ends in .png or .svg");
   }
+  std::error_code ignored;
+  if (std::filesystem::weakly_canonical(command.picture, ignored) ==
+      std::filesystem::weakly_canonical(command.options.output, ignored)) {
+    throw Error(ErrorKind::kUsage, "`picture`",
+                in_quotes(command.picture.string()) + " is the name of the output too", "choose another");
+  }
   check_replaceable(command.picture, command.options.overwrite, "`picture`");
+}
+
+// Where to compute.
+void take_backend(TomoCommand& command) {
+  TomoOptions& options = command.options;
+  const auto refuse = [](const char* option, const char* what, const char* cure) {
+    throw Error(ErrorKind::kUsage, option, what, cure);
+  };
+  if (command.opencl) {
+    if (options.method == TomoMethod::kSirt)
+      refuse("`backend`", "SIRT computes on the CPU only", "leave it out, or choose `method` fbp");
+    if (options.way) refuse("`way`", "on OpenCL devices there is only the direct way", "leave it out");
+    options.way = FbpWay::kOpenCl;
+    if (!command.device.empty()) options.device = command.device;
+    options.device_memory = command.device_memory.value_or(0);
+    return;
+  }
+  constexpr const char* kNoDevice = "it means nothing to the CPU";
+  constexpr const char* kTakeOpenCl = "leave it out, or give `backend` opencl";
+  if (!command.device.empty()) refuse("`device`", kNoDevice, kTakeOpenCl);
+  if (command.device_memory) refuse("`device_memory`", kNoDevice, kTakeOpenCl);
 }
 
 // Images of windows, again and again if the scan goes on.
@@ -204,10 +235,11 @@ int make_tomograms(TomoCommand& command) {
   TomoOptions& options = command.options;
   options.grid = command.grid.grid();
   options.windows = all_windows(command.windows, command.window_table);
-  if (command.opencl && options.way) {
-    throw Error(ErrorKind::kUsage, "`way`", "on OpenCL devices there is only the direct way", "leave it out");
+  take_backend(command);
+  if (!(command.follow_timeout >= 0)) {
+    throw Error(ErrorKind::kUsage, "`follow_timeout`", fmt::format("{} is no time", command.follow_timeout),
+                "give seconds, 0 or more");
   }
-  if (command.opencl) options.way = FbpWay::kOpenCl;
   if (command.follow && options.windows.empty()) {
     throw Error(ErrorKind::kUsage, "`follow`", "a tomogram of all bins is made when the scan is complete",
                 "choose windows with `window`, or leave it out");
@@ -273,9 +305,11 @@ void add_method(Command& command, TomoOptions& options) {
       [&options](FbpWay way) { options.way = way; },
       "direct, or fourier with band-limited interpolation (default: direct for linear interpolation)", "");
   command.add("size", &options.size, "Voxels along each side (default: as many as there are positions)");
-  command.add("iterations", &options.iterations, "Of sirt, at most");
+  command.add("iterations", &options.iterations,
+              fmt::format("Of sirt, at most (default: {})", SirtOptions().iterations));
   command.add("tolerance", &options.tolerance,
-              "A bin is done when an iteration of sirt lessens its misfit by less than this part");
+              "A bin is done when an iteration of sirt lessens its misfit by less than this part "
+              "(default: 1e-4)");
 }
 
 void add_clean_up(Command& command, TomoOptions& options) {
@@ -313,17 +347,22 @@ void add_tomo(CommandLine& program) {
   command.add("windows", &state->window_table,
               "Table of windows: name,from,to and for backgrounds left_from,left_to,right_from,right_to");
   command.add("picture", &state->picture, "Of windows: also draw sinograms and tomograms, as PNG or SVG");
-  command.add("follow", &state->follow, "Of windows: update the output while the input is written");
-  command.add("follow_timeout", &state->follow_timeout,
-              "Seconds without news after which a scan counts as complete");
+  const Option follow =
+      command.add("follow", &state->follow, "Of windows: update the output while the input is written");
+  command
+      .add("follow_timeout", &state->follow_timeout,
+           "Seconds without news after which a scan counts as complete")
+      .needs(follow);
   add_clean_up(command, options);
   add_method(command, options);
   add_choice<bool>(
       command, "backend", {{"cpu", false}, {"opencl", true}},
       [state](bool opencl) { state->opencl = opencl; }, "Where to compute: cpu or opencl", "cpu");
-  command.add("device", &options.device,
-              "With opencl: 0, 0:1, a part of a name, all, or several with commas ('annulus devices')");
-  command.add("device_memory", &options.device_memory, "With opencl: MiB of each device to use; 0: all");
+  command.add("device", &state->device,
+              "With opencl: 0, 0:1, a part of a name, all, or several with commas ('annulus devices') "
+              "(default: 0)");
+  command.add("device_memory", &state->device_memory,
+              "With opencl: MiB of each device to use; 0: all (default: 0)");
   command.add("keep_sinogram", &options.keep_sinogram, "Store the sinogram of all bins as well");
   command.add("threads", &options.threads, "0: one per core");
   command.add("memory", &options.memory, "MiB for sinogram and tomogram; bins that do not fit wait");

@@ -333,6 +333,60 @@ def test_sirt_of_few_angles(annulus, tomo, tmp_path):
     assert numpy.abs(sirt.data - expected).mean() < 0.7 * numpy.abs(fbp.data - expected).mean()
 
 
+@pytest.mark.parametrize("options", [[], ["--interpolation", "band-limited", "--way", "fourier"]])
+def test_a_full_turn_about_an_axis_near_the_edge(annulus, tomo, tmp_path, options):
+    """Lines of the longer side are measured once only; they count as much as others."""
+    found = {}
+    for name, first in (("wide", -0.4), ("near", -0.2)):
+        degrees, places = raster(angles=120, angle_range=360.0, first=first)
+        path = integrate(annulus, tmp_path, intensities(degrees, places, air=0), {"rot [deg]": degrees, "x [mm]": places}, name=name)
+        found[name] = tomo(path, "--centre", 0, "--keep-sinogram", *options, name=f"{name}_tomo.nxs")
+    wide, near = found["wide"], found["near"]
+    assert_close(near.data, wide.data.astype(float), 0.01)
+    assert "the scan reaches 0.58 mm from the axis of rotation, the tomogram 0.4 mm" in near.messages and "59 for --size" in near.messages
+    assert "from the axis" not in wide.messages and "leaves the scan" not in near.messages
+    assert "--size" not in tomo(path, "--centre", 0, "--size", 59, name="large.nxs").messages
+    with h5py.File(path) as file:  # the sinogram is stored as it was measured
+        assert numpy.array_equal(near.sinogram.reshape(-1, BINS), file["/entry/data/I"][()].astype(numpy.float32))
+
+
+def test_three_quarters_of_a_turn_about_an_axis_near_the_edge(annulus, tomo, tmp_path):
+    degrees, places = raster(angles=90, angle_range=270.0, first=-0.2)
+    path = integrate(annulus, tmp_path, intensities(degrees, places, air=0), {"rot [deg]": degrees, "x [mm]": places})
+    words = "voxels further than 0.2 mm from the axis of rotation are seen from one side only"
+    messages = tomo(path, "--centre", 0).messages
+    assert words in messages and "--method sirt" in messages
+    assert words not in tomo(path, "--centre", 0, "--method", "sirt", "--size", 59, "--iterations", 3, name="b.nxs").messages
+
+
+def test_an_input_that_nobody_closed_is_told(annulus, scan, tomo, tmp_path):
+    words = "was ended or goes on"
+    assert words not in tomo(scan).messages
+    degrees, places = raster(angles=6, positions=30, first=-0.3)
+    frames, output = tmp_path / "frames", tmp_path / "open.nxs"
+    frames.mkdir()
+    for i, values in enumerate(intensities(degrees, places)):
+        numpy.save(frames / f"frame_{i:05d}.npy", values.astype(numpy.int32)[None, :])
+    (tmp_path / "line.poni").write_text(PONI.format(bins=BINS))
+    table = write_table(tmp_path / "scan.csv", {"rot [deg]": degrees, "x [mm]": places})
+    running = subprocess.Popen(
+        [os.environ["ANNULUS"], "integrate", "-p", tmp_path / "line.poni", "-n", str(BINS), "-u", "r_mm", "--radial-range", "0", "1", "--split",
+         "no", "--no-solid-angle", "--column", f"rot={table}#rot", "--column", f"x={table}#x", "-o", output, "-q", "--follow", frames])
+    try:
+        for _ in range(400):
+            time.sleep(0.05)
+            if output.exists() and '"frames": 180' in annulus("info", "--json", output).stdout:
+                break
+        options = ["--centre", 0, *WINDOWS]
+        done = annulus("tomo", output, "-o", tmp_path / "a.nxs", *COLUMNS, *options)
+        assert done.returncode == 0 and words in done.stderr and "180 frames" in done.stderr, done.stderr
+        done = annulus("tomo", output, "-o", tmp_path / "b.nxs", *COLUMNS, *options, "--follow", "--follow-timeout", 0.5)
+        assert done.returncode == 0 and words in done.stderr, done.stderr
+    finally:
+        running.kill()
+        running.wait()
+
+
 def test_size_filter_and_way(scan, tomo):
     with h5py.File(scan) as file:
         stored = file["/entry/data/I"][()].reshape(45, 40, BINS)
@@ -400,19 +454,29 @@ REFUSED = [
     ("good", [*COLUMNS, "--angle-range", 180], USAGE, ["--angle-range", "--angle"]),
     ("good", [*COLUMNS, "--centre", 5], USAGE, ["--centre: 5 mm lies outside the scan", "from -0.4 mm to -0.26 mm"]),
     ("good", [*COLUMNS, "--centre", "nan"], USAGE, ["--centre"]),
-    ("good", [*COLUMNS, "--air", 4], USAGE, ["--air", "4 outermost positions"]),
+    ("good", [*COLUMNS, "--air", 4], USAGE, ["--air", "4 outermost positions", "give 1 to 3"]),
+    ("good", [*COLUMNS, "--air", 4, "--air-use", "scale"], USAGE, ["--air", "4 outermost positions", "give 3 or fewer"]),
     ("good", [*COLUMNS, "--air-use", "scale"], USAGE, ["--air-use", "--air"]),
     ("good", [*COLUMNS, "--method", "art"], USAGE, ["--method", "'art'", "fbp, sirt"]),
     ("good", [*COLUMNS, "--filter", "ram"], USAGE, ["--filter", "ramp, shepp-logan"]),
     ("good", [*COLUMNS, "--method", "sirt", "--filter", "hann"], USAGE, ["--filter", "SIRT"]),
     ("good", [*COLUMNS, "--way", "fourier", "--interpolation", "linear"], USAGE, ["--way", "band-limited"]),
     ("good", [*COLUMNS, "--backend", "opencl", "--way", "fourier"], USAGE, ["--way", "OpenCL"]),
-    ("good", [*COLUMNS, "--backend", "opencl", "--method", "sirt"], USAGE, ["--way", "SIRT"]),
-    ("good", [*COLUMNS, "--device", "1"], USAGE, ["--device"]),
+    ("good", [*COLUMNS, "--backend", "opencl", "--method", "sirt"], USAGE, ["--backend", "SIRT"]),
+    ("good", [*COLUMNS, "--device", "0"], USAGE, ["--device", "--backend opencl"]),
+    ("good", [*COLUMNS, "--device-memory", 0], USAGE, ["--device-memory", "--backend opencl"]),
+    ("good", [*COLUMNS, "--method", "sirt", "--filter", "ramp"], USAGE, ["--filter", "SIRT"]),
+    ("good", [*COLUMNS, "--iterations", 300], USAGE, ["--iterations", "SIRT", "--method"]),
+    ("good", [*COLUMNS, "--tolerance", 1e-4], USAGE, ["--tolerance", "SIRT", "--method"]),
+    ("good", [*COLUMNS, "--air-use", "subtract"], USAGE, ["--air-use", "--air"]),
+    ("good", [*COLUMNS, "--threads", 100000], USAGE, ["--threads", "1024"]),
+    ("good", ["--shape", "6,8", "--angle-range", 1e6], USAGE, ["--angle-range", "3600"]),
+    ("good", [*COLUMNS, "--size", 33], USAGE, ["--size", "33 voxels are too many for 8 positions", "32 or fewer"]),
+    ("good", [*COLUMNS, "--size", 60000, "--method", "sirt"], USAGE, ["--size", "32 or fewer"]),
+    ("good", [*COLUMNS, "--size", 7, "--method", "sirt"], USAGE, ["--size", "SIRT needs room", "8 or more", "--method fbp"]),
     ("good", [*COLUMNS, "--stripes", "--stripe-width", 0], USAGE, ["--stripe-width"]),
     ("good", [*COLUMNS, "--size", 1], USAGE, ["--size"]),
     ("good", [*COLUMNS, "--memory", 0], USAGE, ["--memory"]),
-    ("good", [*COLUMNS, "--size", 2000, "--memory", 1], USAGE, ["--memory", "1 MiB are not enough to reconstruct a single bin", "or more"]),
     ("mrad", COLUMNS, INPUT, ["column rot", "'mrad'", "--angle"]),
     ("turns", COLUMNS, INPUT, ["a single direction"]),
     ("invalid", COLUMNS, INPUT, ["0 of its 6 projections"]),
@@ -455,12 +519,16 @@ def test_files_of_others_are_not_touched(annulus, scan, tmp_path):
 
 def test_an_interrupted_run_leaves_nothing(annulus, scan, tmp_path):
     run = subprocess.Popen([os.environ["ANNULUS"], "tomo", str(scan), "-o", str(tmp_path / "tomo.nxs"), *COLUMNS, "--method", "sirt",
-                            "--iterations", "300", "--tolerance", "0", "--size", "150"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                            "--iterations", "1000000", "--tolerance", "0", "--size", "150"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while not list(tmp_path.iterdir()):
         assert run.poll() is None, run.stderr.read()
         time.sleep(0.01)
-    run.send_signal(signal.SIGTERM)
-    run.communicate(timeout=120)
+    time.sleep(1)
+    run.send_signal(signal.SIGINT)
+    try:
+        run.communicate(timeout=30)
+    finally:
+        run.kill()
     assert run.returncode == INTERRUPTED and list(tmp_path.iterdir()) == []
 
 
@@ -520,6 +588,13 @@ def test_a_picture_of_windows(annulus, scan, tmp_path):
     assert not (tmp_path / "other.nxs").exists()
 
 
+def test_picture_and_output_are_two_files(annulus, scan, tmp_path):
+    (tmp_path / "a").mkdir()
+    done = annulus("tomo", scan, "-o", tmp_path / "tomo.png", *COLUMNS, *WINDOWS, "--picture", tmp_path / "a" / ".." / "tomo.png")
+    assert done.returncode == USAGE and "--picture" in done.stderr and "is the name of the output too" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
 def test_windows_have_the_axis_of_all_bins(annulus, scan, tomo, tmp_path):
     done = annulus("tomo", scan, "-o", tmp_path / "windows.nxs", *COLUMNS, *WINDOWS, "--json")
     assert json.loads(done.stdout)["centre"] == tomo(scan).report["centre"]
@@ -533,6 +608,12 @@ def test_windows_have_the_axis_of_all_bins(annulus, scan, tomo, tmp_path):
     (["--window", "a=0.1:0.3", "--keep-sinogram"], ["--keep-sinogram"]),
     (["--window", "a=0.1:0.3", "--picture", "tomo.jpg"], ["--picture", ".png or .svg"]),
     (["--picture", "tomo.png"], ["--picture", "--window"]),
+    (["--window", "a=0.1:0.3", "--follow-timeout", 3], ["--follow-timeout", "--follow"]),
+    (["--window", "a=0.1:0.3", "--follow", "--follow-timeout", "nan"], ["--follow-timeout"]),
+    (["--window", "a=0.1:0.3", "--follow", "--follow-timeout=-1"], ["--follow-timeout"]),
+    (["--window", "a=0.1:0.3", "--size", 160, "--memory", 1], ["--memory", "a single window", "or more"]),
+    (["--size", 160, "--memory", 1], ["--memory", "1 MiB are not enough to reconstruct a single bin", "or more"]),
+    (["--size", 160, "--memory", 8, "--method", "sirt"], ["--memory", "8 MiB are not enough to reconstruct a single bin", "or more"]),
 ])
 def test_windows_that_make_no_sense(annulus, scan, tmp_path, options, words):
     done = annulus("tomo", scan, "-o", tmp_path / "tomo.nxs", *COLUMNS, *options)

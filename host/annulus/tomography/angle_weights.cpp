@@ -88,4 +88,19 @@ AngleWeights weigh_angles(std::span<const double> angles, AngleWeighting weighti
   return result;
 }
 
+std::vector<double> weigh_positions(std::size_t positions, double axis) {
+  const double before = axis, after = static_cast<double>(positions - 1) - axis;
+  const double both = std::min(before, after), one_sided = std::abs(after - before);
+  const double transition = std::min(both, one_sided), towards = after > before ? 1 : -1;
+  std::vector<double> weights(positions);
+  for (std::size_t i = 0; i < positions; ++i) {
+    const double distance = (static_cast<double>(i) - axis) * towards;
+    const double into = std::abs(distance) - (both - transition);
+    const double part = transition > 0 ? std::clamp(into / transition, 0.0, 1.0) : (into > 0 ? 1.0 : 0.0);
+    const double smooth = std::pow(std::sin(part * kHalfTurn / 2), 2);
+    weights[i] = 1 + (distance < 0 ? -smooth : smooth);
+  }
+  return weights;
+}
+
 }  // namespace annulus

@@ -29,6 +29,12 @@ struct AngleWeights {
 // Angles that are the same direction to within 1e-6 rad are one.
 std::size_t count_directions(std::span<const double> angles);
 
+// For a scan of a full turn: how much each position counts in a projection, before it is filtered. Where the
+// axis is not in the middle, the outer lines are measured from one side only. They count twice, since their
+// direction shares its weight with the one from behind; lines measured from both sides count 1 + w and 1 - w,
+// where w goes smoothly from 0 to 1 towards the end of the shorter side. So every line has the same weight.
+std::vector<double> weigh_positions(std::size_t positions, double axis);
+
 // The angles must be finite and of two directions or more.
 AngleWeights weigh_angles(std::span<const double> angles, AngleWeighting weighting);
 

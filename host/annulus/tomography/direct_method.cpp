@@ -26,12 +26,13 @@ class DirectMethod final : public FbpMethod {
     return sizeof(float) * (filtered + threads_ * of_a_thread);
   }
 
-  void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram) const override {
+  void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram,
+                   const std::stop_token& stop) const override {
     LargeVector<float> filtered(scan_.angles.size() * projection_values());
-    for (std::size_t bin = 0; bin < sinogram.bins; bin += kBinLanes) {
+    for (std::size_t bin = 0; bin < sinogram.bins && !stop.stop_requested(); bin += kBinLanes) {
       const std::size_t count = std::min(kBinLanes, sinogram.bins - bin);
       filter_projections(sinogram.bins_from(bin, count), filtered);
-      back_project_tiles(filtered, tomogram.bins_from(bin, count));
+      back_project_tiles(filtered, tomogram.bins_from(bin, count), stop);
     }
   }
 
@@ -55,8 +56,10 @@ class DirectMethod final : public FbpMethod {
     });
   }
 
-  void back_project_tiles(const LargeVector<float>& filtered, const TomogramView& tomogram) const {
+  void back_project_tiles(const LargeVector<float>& filtered, const TomogramView& tomogram,
+                          const std::stop_token& stop) const {
     for_each_tile(tiles_, threads_, [&](const Tile& tile, std::span<float> sums) {
+      if (stop.stop_requested()) return;
       std::ranges::fill(sums, 0.0F);
       TileTask task = setup_.turns.task(tile, filtered.data(), setup_.range, sums.data());
       task.count = setup_.projection_count();

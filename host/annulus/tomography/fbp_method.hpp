@@ -4,6 +4,7 @@
 #include <annulus/tomography/filtered_back_projection.hpp>
 
 #include <memory>
+#include <stop_token>
 
 namespace annulus {
 
@@ -14,8 +15,10 @@ class FbpMethod {
   // Bytes that it takes while it reconstructs, beside sinogram and tomogram.
   virtual std::size_t scratch_bytes() const = 0;
 
-  // Writes the pixels of the circle. Shapes and cells were checked.
-  virtual void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram) const = 0;
+  // Writes the pixels of the circle. Shapes and cells were checked. Once a stop is requested it may return
+  // before all are written.
+  virtual void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram,
+                           const std::stop_token& stop) const = 0;
 };
 
 std::unique_ptr<const FbpMethod> make_direct_method(const ScanGeometry& scan, const FbpOptions& options,

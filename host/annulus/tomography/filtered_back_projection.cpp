@@ -93,11 +93,13 @@ BlockMemory FilteredBackProjection::memory() const {
   return {method_->scratch_bytes(), sizeof(float) * (scan_.angles.size() * scan_.positions + size_ * size_)};
 }
 
-void FilteredBackProjection::reconstruct(const SinogramView& sinogram, const TomogramView& tomogram) const {
+void FilteredBackProjection::reconstruct(const SinogramView& sinogram, const TomogramView& tomogram,
+                                         const std::stop_token& stop) const {
   check_shapes(scan_, sinogram, tomogram, size_);
   check_finite(sinogram);
   clear_outside(tomogram);
-  method_->reconstruct(sinogram, tomogram);
+  method_->reconstruct(sinogram, tomogram, stop);
+  if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "the reconstruction", "interrupted");
 }
 
 }  // namespace annulus

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -78,8 +79,10 @@ class FilteredBackProjection {
   BlockMemory memory() const;
 
   // The bins of the sinogram become those of the tomogram, all of which is written. A bin's result does not
-  // depend on the others. Throws kInput if a cell is not finite, kBackend if a device fails.
-  void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram) const;
+  // depend on the others. Throws kInput if a cell is not finite, kBackend if a device fails, kInterrupted
+  // once a stop is requested.
+  void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram,
+                   const std::stop_token& stop = {}) const;
 
  private:
   ScanGeometry scan_;

@@ -116,12 +116,13 @@ class FourierMethod final : public FbpMethod {
 
   std::size_t scratch_bytes() const override { return threads_ * Workshop::bytes(length_, grid_); }
 
-  void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram) const override {
+  void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram,
+                   const std::stop_token& stop) const override {
     const std::size_t groups = (sinogram.bins + kSpectrumLanes - 1) / kSpectrumLanes;
     std::atomic<std::size_t> next = 0;
     parallel_ranges(std::min<std::size_t>(threads_, groups), threads_, [&](std::size_t, std::size_t) {
       Workshop workshop(length_, grid_);
-      for (std::size_t group = next++; group < groups; group = next++) {
+      for (std::size_t group = next++; group < groups && !stop.stop_requested(); group = next++) {
         const std::size_t first = group * kSpectrumLanes;
         const std::size_t count = std::min(kSpectrumLanes, sinogram.bins - first);
         gather(sinogram.bins_from(first, count), workshop);

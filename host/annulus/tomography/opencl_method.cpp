@@ -27,11 +27,13 @@ class OpenClMethod final : public FbpMethod {
   }
 
   // Each device takes the next bins when it is ready.
-  void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram) const override {
+  void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram,
+                   const std::stop_token& stop) const override {
     std::atomic<std::size_t> next = 0;
     const auto work = [&](opencl::Projector& projector) {
       const std::size_t at_once = projector.bins();
-      for (std::size_t bin = next.fetch_add(at_once); bin < sinogram.bins; bin = next.fetch_add(at_once)) {
+      for (std::size_t bin = next.fetch_add(at_once); bin < sinogram.bins && !stop.stop_requested();
+           bin = next.fetch_add(at_once)) {
         const std::size_t count = std::min(at_once, sinogram.bins - bin);
         projector.reconstruct(sinogram.bins_from(bin, count), tomogram.bins_from(bin, count));
       }

@@ -99,7 +99,7 @@ struct Sirt::Parts {
   Lanes project(Block& block) const;
   Lanes project_angle(const Block& block, std::size_t angle, float* projection) const;
   void improve(Block& block) const;
-  void run(Block& block) const;
+  void run(Block& block, const std::stop_token& stop) const;
   void store(const Block& block, const TomogramView& tomogram) const;
 };
 
@@ -177,9 +177,10 @@ void Sirt::Parts::improve(Block& block) const {
   });
 }
 
-void Sirt::Parts::run(Block& block) const {
+void Sirt::Parts::run(Block& block, const std::stop_token& stop) const {
   Lanes all{}, before{};
   for (std::size_t iteration = 0;; ++iteration) {
+    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "the reconstruction", "interrupted");
     const Lanes misfit = project(block);
     bool any = false;
     for (std::size_t lane = 0; lane < kBinLanes; ++lane) {
@@ -204,7 +205,9 @@ void Sirt::Parts::store(const Block& block, const TomogramView& tomogram) const 
   }
 }
 
-Sirt::Sirt(const ScanGeometry& scan, const SirtOptions& options) {
+namespace {
+
+void check_options(const SirtOptions& options) {
   if (options.iterations == 0) {
     throw Error(ErrorKind::kUsage, "`iterations`", "0 iterations leave the tomogram empty", "give 1 or more");
   }
@@ -212,6 +215,12 @@ Sirt::Sirt(const ScanGeometry& scan, const SirtOptions& options) {
     throw Error(ErrorKind::kUsage, "`tolerance`", fmt::format("{} is no part of a misfit", options.tolerance),
                 "give a number from 0 to less than 1");
   }
+}
+
+}  // namespace
+
+Sirt::Sirt(const ScanGeometry& scan, const SirtOptions& options) {
+  check_options(options);
   parts_ = std::make_unique<const Parts>(scan, options);
 }
 
@@ -219,15 +228,18 @@ Sirt::~Sirt() = default;
 
 std::size_t Sirt::size() const { return parts_->size; }
 
-BlockMemory Sirt::memory() const {
-  const std::size_t cells = parts_->scan.angles.size() * parts_->scan.positions,
-                    pixels = parts_->size * parts_->size;
-  const std::size_t residuals = parts_->scan.angles.size() * parts_->range.count;
-  const std::size_t lanes = kBinLanes * (cells + pixels + residuals) + parts_->threads * kTileValues;
+BlockMemory Sirt::memory(const ScanGeometry& scan, const SirtOptions& options) {
+  check_options(options);
+  const std::size_t size = checked_size(scan, options.size);
+  const std::size_t cells = scan.angles.size() * scan.positions, pixels = size * size;
+  const std::size_t residuals = scan.angles.size() * ProjectionRange(scan.axis, size).count;
+  const std::size_t lanes =
+      kBinLanes * (cells + pixels + residuals) + resolve_threads(options.threads) * kTileValues;
   return {sizeof(float) * (lanes + cells + pixels), sizeof(float) * (cells + pixels)};
 }
 
-std::vector<SirtReport> Sirt::reconstruct(const SinogramView& sinogram, const TomogramView& tomogram) const {
+std::vector<SirtReport> Sirt::reconstruct(const SinogramView& sinogram, const TomogramView& tomogram,
+                                          const std::stop_token& stop) const {
   check_shapes(parts_->scan, sinogram, tomogram, parts_->size);
   check_finite(sinogram, MissingCells::kAllowed);
   const std::size_t angles = parts_->scan.angles.size();
@@ -239,7 +251,7 @@ std::vector<SirtReport> Sirt::reconstruct(const SinogramView& sinogram, const To
   for (std::size_t bin = 0; bin < sinogram.bins; bin += kBinLanes) {
     const std::size_t count = std::min(kBinLanes, sinogram.bins - bin);
     parts_->load(sinogram.bins_from(bin, count), block);
-    parts_->run(block);
+    parts_->run(block, stop);
     parts_->store(block, tomogram.bins_from(bin, count));
     reports.insert(reports.end(), block.reports.begin(),
                    block.reports.begin() + static_cast<std::ptrdiff_t>(count));

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 namespace annulus {
@@ -41,10 +42,13 @@ class Sirt {
   ~Sirt();
 
   std::size_t size() const;
-  BlockMemory memory() const;
+  // What it will take, before anything is set up. Throws as the constructor does.
+  static BlockMemory memory(const ScanGeometry& scan, const SirtOptions& options);
 
-  // One report for each bin. Throws kInput if a cell is infinite.
-  std::vector<SirtReport> reconstruct(const SinogramView& sinogram, const TomogramView& tomogram) const;
+  // One report for each bin. Throws kInput if a cell is infinite, kInterrupted once a stop is requested,
+  // which is looked for in every iteration.
+  std::vector<SirtReport> reconstruct(const SinogramView& sinogram, const TomogramView& tomogram,
+                                      const std::stop_token& stop = {}) const;
 
  private:
   struct Parts;

@@ -3,42 +3,56 @@
 #include <algorithm>
 
 namespace annulus {
+namespace {
 
-Reconstructor::Reconstructor(const ScanGeometry& scan, const TomoOptions& options)
-    : filter_(options.filter),
-      interpolation_(options.interpolation.value_or(
-          scan.positions < kBandLimitedFrom ? Interpolation::kLinear : Interpolation::kBandLimited)) {
-  if (options.method == TomoMethod::kSirt) {
-    SirtOptions sirt;
-    sirt.size = options.size;
-    sirt.iterations = options.iterations;
-    sirt.tolerance = options.tolerance;
-    sirt.threads = options.threads;
-    sirt_ = std::make_unique<Sirt>(scan, sirt);
-    return;
-  }
+SirtOptions sirt_options(const TomoOptions& options) {
+  SirtOptions sirt;
+  sirt.size = options.size;
+  sirt.iterations = options.iterations.value_or(sirt.iterations);
+  sirt.tolerance = options.tolerance.value_or(sirt.tolerance);
+  sirt.threads = options.threads;
+  return sirt;
+}
+
+FbpOptions fbp_options(const ScanGeometry& scan, const TomoOptions& options) {
   FbpOptions fbp;
-  fbp.filter = filter_;
-  fbp.interpolation = interpolation_;
+  fbp.filter = options.filter.value_or(fbp.filter);
+  fbp.interpolation = options.interpolation.value_or(
+      scan.positions < kBandLimitedFrom ? Interpolation::kLinear : Interpolation::kBandLimited);
   fbp.way = options.way;
   fbp.size = options.size;
   fbp.threads = options.threads;
   fbp.device = options.device;
   fbp.device_memory = options.device_memory;
-  fbp_ = std::make_unique<FilteredBackProjection>(scan, fbp);
+  return fbp;
+}
+
+}  // namespace
+
+Reconstructor::Reconstructor(const ScanGeometry& scan, const TomoOptions& options) {
+  if (options.method == TomoMethod::kSirt) {
+    sirt_ = std::make_unique<Sirt>(scan, sirt_options(options));
+  } else {
+    const FbpOptions fbp = fbp_options(scan, options);
+    filter_ = fbp.filter;
+    interpolation_ = fbp.interpolation;
+    fbp_ = std::make_unique<FilteredBackProjection>(scan, fbp);
+  }
 }
 
 std::size_t Reconstructor::size() const { return fbp_ ? fbp_->size() : sirt_->size(); }
 
-std::size_t Reconstructor::bins_at_once() const { return fbp_ ? 256 : 64; }
+BlockMemory Reconstructor::memory(const ScanGeometry& scan, const TomoOptions& options) {
+  if (options.method == TomoMethod::kSirt) return Sirt::memory(scan, sirt_options(options));
+  return FilteredBackProjection(scan, fbp_options(scan, options)).memory();
+}
 
-BlockMemory Reconstructor::memory() const { return fbp_ ? fbp_->memory() : sirt_->memory(); }
-
-void Reconstructor::reconstruct(const SinogramView& sinogram, const TomogramView& tomogram) {
+void Reconstructor::reconstruct(const SinogramView& sinogram, const TomogramView& tomogram,
+                                const std::stop_token& stop) {
   if (fbp_) {
-    fbp_->reconstruct(sinogram, tomogram);
+    fbp_->reconstruct(sinogram, tomogram, stop);
   } else {
-    std::ranges::copy(sirt_->reconstruct(sinogram, tomogram), std::back_inserter(reports_));
+    std::ranges::copy(sirt_->reconstruct(sinogram, tomogram, stop), std::back_inserter(reports_));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 namespace annulus {
@@ -17,11 +18,11 @@ class Reconstructor {
   Reconstructor(const ScanGeometry& scan, const TomoOptions& options);
 
   std::size_t size() const;
-  BlockMemory memory() const;
+  // What it will take. Of SIRT it is known before anything is set up.
+  static BlockMemory memory(const ScanGeometry& scan, const TomoOptions& options);
 
-  // As many as keep all threads busy and take no minutes: a stop is looked for in between.
-  std::size_t bins_at_once() const;
-  void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram);
+  // Throws kInterrupted once a stop is requested.
+  void reconstruct(const SinogramView& sinogram, const TomogramView& tomogram, const std::stop_token& stop);
 
   // What was done, and how far SIRT went.
   void describe(TomoReport& report) const;
@@ -29,8 +30,8 @@ class Reconstructor {
  private:
   std::unique_ptr<FilteredBackProjection> fbp_;  // either of them
   std::unique_ptr<Sirt> sirt_;
-  Filter filter_;
-  Interpolation interpolation_;
+  Filter filter_ = Filter::kRamp;
+  Interpolation interpolation_ = Interpolation::kLinear;
   std::vector<SirtReport> reports_;
 };
 

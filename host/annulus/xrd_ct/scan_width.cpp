@@ -33,24 +33,25 @@ double range_of(const std::vector<double>& values) {
 
 }  // namespace
 
-bool sample_leaves_scan(const Sinogram& totals) {
-  if (totals.angles < kEdgeAngles) return false;
+LeavesScan sample_leaves_scan(const Sinogram& totals) {
+  if (totals.angles < kEdgeAngles) return {};
   std::vector<double> left, right, highest;
   for (std::size_t angle = 0; angle < totals.angles; ++angle) {
     const float* const cells = totals.at(angle, 0);
     double mean = 0;
     for (std::size_t i = 0; i < totals.positions; ++i) mean += cells[i];
     mean /= static_cast<double>(totals.positions);
-    if (!(mean > 0)) return false;
+    if (!(mean > 0)) return {};
     left.push_back(cells[0] / mean);
     right.push_back(cells[totals.positions - 1] / mean);
     highest.push_back(*std::max_element(cells, cells + totals.positions) / mean);
   }
   const double contrast = median_of(highest) - std::min(median_of(left), median_of(right));
-  return std::ranges::any_of(std::vector{left, right}, [&](const std::vector<double>& edge) {
+  const auto changes = [&](const std::vector<double>& edge) {
     const double range = range_of(edge);
     return range > kEdgeContrast * contrast && range > kEdgeNoise * noise_of(edge);
-  });
+  };
+  return {changes(left), changes(right)};
 }
 
 }  // namespace annulus

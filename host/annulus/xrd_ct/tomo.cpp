@@ -20,8 +20,10 @@
 namespace annulus {
 namespace {
 
-constexpr double kUncertain = 0.5;  // of the axis, in steps: a warning
-constexpr double kCovered = 0.95;   // of the half turn: below, a warning
+constexpr double kUncertain = 0.5;      // of the axis, in steps: a warning
+constexpr double kCovered = 0.95;       // of the half turn: below, a warning
+constexpr double kMoreThanHalf = 0.55;  // of a full turn: some directions were measured from behind too
+constexpr double kOffCentre = 0.05;     // of the scan: left out of the tomogram without a word
 
 // Adds the time it lives to a sum.
 class Stopwatch {
@@ -64,6 +66,7 @@ class Tomography {
         scan_(find_scan(file, options, complete)),
         reader_(file, scan_.grid),
         totals_(scan_.grid.cells(), file.bins()) {
+    check_size(complete);
     report_.frames = file.frames();
     report_.positions = scan_.grid.cols();
     report_.unit = scan_.translation.unit;
@@ -71,6 +74,12 @@ class Tomography {
     report_.unevenness = scan_.unevenness;
     report_.resampled = scan_.is_uneven();
     report_.warnings = scan_.remarks;
+    if (complete && !file.is_closed()) {
+      report_.warnings.push_back(fmt::format(
+          "the run that writes {} was ended or goes on: the tomogram is of the {} frames that are "
+          "there",
+          file.path().string(), report_.frames));
+    }
     report_.frames_without_cell = report_.frames;
     for (const std::uint32_t frames : reader_.good_frames()) {
       report_.frames_without_cell -= frames;
@@ -80,18 +89,15 @@ class Tomography {
 
   TomoReport& report() { return report_; }
 
-  // How many bins fit into the memory at once.
+  // How many bins fit into the memory at once. Throws kUsage if that is none.
   std::size_t bins_at_once(std::size_t bins) const {
-    const ScanGeometry likely{radians(scan_.angle.positions), scan_.grid.cols(),
-                              static_cast<double>(scan_.grid.cols() - 1) / 2};
-    const BlockMemory memory = Reconstructor(likely, options_).memory();
-    const std::uint64_t bytes = options_.memory << 20U, least = memory.fixed + memory.per_bin;
-    if (bytes < least) {
-      throw Error(ErrorKind::kUsage, "`memory`",
-                  fmt::format("{} MiB are not enough to reconstruct a single bin", options_.memory),
-                  fmt::format("give {} or more", (least >> 20U) + 1));
-    }
-    return memory.bins_within(bytes, bins);
+    return memory_for(1, "a single bin").bins_within(options_.memory << 20U, bins);
+  }
+
+  // Windows are reconstructed together.
+  void check_memory_of_windows() const {
+    const std::size_t windows = options_.windows.size();
+    memory_for(windows, windows == 1 ? "a single window" : fmt::format("{} windows", windows));
   }
 
   // What all bins together decide: kept projections, air, axis. Reads all of the input.
@@ -144,13 +150,16 @@ class Tomography {
     if (options_.stripes) cleaning_.stripes = {options_.stripe_width, options_.stripe_threshold};
     cleaning_.threads = options_.threads;
     cleaning_.angles = degrees_;
-    if (options_.air > 0 && options_.air_use == AirUse::kScale)
+    if (options_.air_use == AirUse::kScale) {
       cleaning_.factors = air_factors(sums.sinogram, options_.air, degrees_);
-    if (options_.air_use == AirUse::kSubtract) cleaning_.subtract_air = options_.air;
+    } else {
+      cleaning_.subtract_air = options_.air;
+    }
     clean_bins(sums.sinogram, sums.has_gaps, cleaning_);
-    reconstructor_.emplace(ScanGeometry{radians(degrees_), scan_.grid.cols(), axis_in(sums.sinogram)},
-                           options_);
+    const ScanGeometry geometry{radians(degrees_), scan_.grid.cols(), axis_in(sums.sinogram)};
+    reconstructor_.emplace(geometry, options_);
     reconstructor_->describe(report_);
+    weigh_sides(geometry);
     add_warnings();
   }
 
@@ -164,16 +173,18 @@ class Tomography {
     for (const std::size_t bin : cleaned.empty_bins) report_.empty_bins.push_back(first_bin + bin);
   }
 
-  Tomogram reconstruct(const Sinogram& sinogram) {
+  // The sinogram is used up: lines that were measured from one side only may be weighted in it.
+  Tomogram reconstruct(Sinogram& sinogram) {
     const Stopwatch watch(report_.seconds.reconstructing);
     Tomogram tomogram(reconstructor_->size(), sinogram.bins);
-    const std::size_t at_once = reconstructor_->bins_at_once();
-    for (std::size_t first = 0; first < sinogram.bins; first += at_once) {
-      const std::size_t count = std::min(at_once, sinogram.bins - first);
-      reconstructor_->reconstruct(sinogram.view().bins_from(first, count),
-                                  tomogram.view().bins_from(first, count));
-      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, file_.path().string(), "interrupted");
+    if (!position_weights_.empty()) {
+      for (std::size_t cell = 0; cell < sinogram.angles * sinogram.positions; ++cell) {
+        const double weight = position_weights_[cell % sinogram.positions];
+        for (float& value : std::span(sinogram.values).subspan(cell * sinogram.bins, sinogram.bins))
+          value = static_cast<float>(value * weight);
+      }
     }
+    reconstructor_->reconstruct(sinogram.view(), tomogram.view(), stop_);
     reconstructor_->describe(report_);
     return tomogram;
   }
@@ -193,6 +204,68 @@ class Tomography {
   static std::vector<double> radians(std::vector<double> degrees) {
     for (double& angle : degrees) angle *= std::numbers::pi / 180;
     return degrees;
+  }
+
+  // While a scan runs, positions are still to come.
+  void check_size(bool complete) const {
+    const std::size_t positions = scan_.grid.cols();
+    if (options_.size > kMostVoxels * positions) {
+      throw Error(complete ? ErrorKind::kUsage : ErrorKind::kInput, "`size`",
+                  fmt::format("{} voxels are too many for {} positions", options_.size, positions),
+                  fmt::format("give {} or fewer", kMostVoxels * positions));
+    }
+    if (options_.method == TomoMethod::kSirt && options_.size > 0 && options_.size < positions) {
+      throw Error(ErrorKind::kUsage, "`size`",
+                  fmt::format("SIRT needs room for all that was measured, and {} voxels are less than {} "
+                              "positions",
+                              options_.size, positions),
+                  fmt::format("give {} or more, or choose `method` fbp", positions));
+    }
+  }
+
+  BlockMemory memory_for(std::size_t channels, const std::string& name) const {
+    const ScanGeometry likely{radians(scan_.angle.positions), scan_.grid.cols(),
+                              static_cast<double>(scan_.grid.cols() - 1) / 2};
+    const BlockMemory memory = Reconstructor::memory(likely, options_);
+    const std::uint64_t least = memory.fixed + channels * memory.per_bin;
+    if (options_.memory << 20U < least) {
+      throw Error(ErrorKind::kUsage, "`memory`",
+                  fmt::format("{} MiB are not enough to reconstruct {}", options_.memory, name),
+                  fmt::format("give {} or more", (least >> 20U) + 1));
+    }
+    return memory;
+  }
+
+  // Where the axis is not in the middle, lines beyond the shorter side are measured from one side only, in a
+  // scan of more than half a turn.
+  void weigh_sides(const ScanGeometry& geometry) {
+    const double last = static_cast<double>(geometry.positions - 1);
+    const double shorter = std::min(geometry.axis, last - geometry.axis), longer = last - shorter;
+    if (longer - shorter <= 1) return;
+    std::vector<double> halves = geometry.angles;  // a full turn of them is half a turn
+    for (double& angle : halves) angle /= 2;
+    const double turn =
+        weigh_angles(halves, AngleWeighting::kSpacing).covered / std::numbers::pi;  // part of a full one
+    const bool fbp = options_.method == TomoMethod::kFbp;
+    const auto needed = static_cast<std::size_t>(2 * std::floor(longer) + 1);
+    if (turn >= kCovered) {
+      if (fbp) position_weights_ = weigh_positions(geometry.positions, geometry.axis);
+      const double outside = longer - static_cast<double>(reconstructor_->size() / 2);
+      if ((options_.size == 0 || !fbp) && outside > std::max(1.0, kOffCentre * last)) {
+        report_.warnings.push_back(
+            fmt::format("the scan reaches {} from the axis of rotation, the tomogram {}: what lies beyond is "
+                        "left out{}; give {} for `size`",
+                        in_unit(longer * scan_.step),
+                        in_unit(static_cast<double>(reconstructor_->size() / 2) * scan_.step),
+                        fbp ? "" : " and makes values wrong", needed));
+      }
+    } else if (fbp && turn > kMoreThanHalf) {
+      report_.warnings.push_back(
+          fmt::format("voxels further than {} from the axis of rotation are seen from one side only, and not "
+                      "at all angles: their values are too low; scan a full turn, or take `method` sirt with "
+                      "{} for `size`",
+                      in_unit(shorter * scan_.step), needed));
+    }
   }
 
   BinRange whole_pattern() const { return {0, file_.bins()}; }
@@ -251,6 +324,14 @@ class Tomography {
     return fmt::format("{:g}{}{}", place, scan_.translation.unit.empty() ? "" : " ", scan_.translation.unit);
   }
 
+  // What leaves at the shorter side of a full turn is seen from the other side; an axis is not found like
+  // that.
+  bool leaves_scan() const {
+    if (position_weights_.empty() || report_.centre_uncertainty)
+      return leaves_scan_.at_first || leaves_scan_.at_last;
+    return position_weights_.front() > 1 ? leaves_scan_.at_first : leaves_scan_.at_last;
+  }
+
   void add_warnings() {
     std::vector<std::string>& warnings = report_.warnings;
     if (report_.left_out > 0) {
@@ -263,7 +344,7 @@ class Tomography {
       warnings.push_back(fmt::format("the axis of rotation was found at {}, uncertain by {:.2f} steps",
                                      in_unit(report_.centre), *report_.centre_uncertainty / scan_.step));
     }
-    if (leaves_scan_) {
+    if (leaves_scan()) {
       warnings.push_back(fmt::format(
           "the sample leaves the scan: its outermost positions change with the angle; {}",
           report_.centre_uncertainty
@@ -284,11 +365,12 @@ class Tomography {
   MeasuredScan scan_;
   CellReader reader_;
   CellTotals totals_;
-  bool leaves_scan_ = false;
+  LeavesScan leaves_scan_;
   std::optional<Resampling> resampling_;
   std::vector<double> degrees_;  // of the projections that remain
   Cleaning cleaning_;
   std::optional<Reconstructor> reconstructor_;
+  std::vector<double> position_weights_;  // none: all count the same
   TomoReport report_;
 };
 
@@ -335,11 +417,14 @@ TomoReport write_bins(const PatternFile& file, const TomoOptions& options, std::
     const std::size_t count = std::min(at_once, bins - first);
     if (!block) block.emplace(tomography.read_bins({first, first + count}, false));
     tomography.clean(*block, first);
+    if (options.keep_sinogram) {
+      const Stopwatch watch(report.seconds.writing);
+      writer.write_sinogram(first, block->sinogram);
+    }
     const Tomogram tomogram = tomography.reconstruct(block->sinogram);
+    block.reset();
     const Stopwatch watch(report.seconds.writing);
     writer.write_tomogram(first, tomogram);
-    if (options.keep_sinogram) writer.write_sinogram(first, block->sinogram);
-    block.reset();
     ++report.blocks;
   }
   writer.write_facts(facts_of(report));
@@ -366,17 +451,19 @@ WindowTomograms reconstruct_windows(const PatternFile& file, const TomoOptions& 
                                     std::stop_token stop, const TomoProgress& on_progress) {
   check_options(options);
   Tomography tomography(file, options, complete, stop, on_progress);
+  tomography.check_memory_of_windows();
   Block block = tomography.read_windows();
   tomography.read_totals();
   tomography.settle();
   tomography.clean(block, 0);
-  const Tomogram tomogram = tomography.reconstruct(block.sinogram);
   WindowTomograms result;
+  const Sinogram sinogram = block.sinogram;
+  const Tomogram tomogram = tomography.reconstruct(block.sinogram);
   const ImageAxis y = tomography.voxel_axis("y"), x = tomography.voxel_axis("x");
   for (std::size_t i = 0; i < options.windows.size(); ++i) {
     const auto values = [i](const auto& of_all) { return std::span(of_all.values).subspan(i); };
     result.images.push_back(image_of(options.windows[i], "sinogram", tomography.angle_axis(),
-                                     tomography.translation_axis(), values(block.sinogram),
+                                     tomography.translation_axis(), values(sinogram),
                                      options.windows.size()));
     result.images.push_back(
         image_of(options.windows[i], "tomogram", y, x, values(tomogram), options.windows.size()));

@@ -1,4 +1,5 @@
 #include <annulus/core/error.hpp>
+#include <annulus/tomography/sirt.hpp>
 #include <annulus/xrd_ct/tomo_options.hpp>
 
 #include <fmt/format.h>
@@ -61,12 +62,31 @@ void check_options(const TomoOptions& options) {
       refuse_option("`shape`", "a scan without columns has no tolerances or steps", "leave one of them out");
     }
   }
-  if (options.air == 0 && options.air_use != AirUse::kSubtract)
+  constexpr double kMostDegrees = 3600;
+  if (options.angle_range && std::abs(*options.angle_range) > kMostDegrees) {
+    refuse_option("`angle_range`", fmt::format("{} degrees are not sensible", *options.angle_range),
+                  fmt::format("give degrees, from {} to {}", -kMostDegrees, kMostDegrees));
+  }
+  if (options.air == 0 && options.air_use)
     refuse_option("`air_use`", "nothing says which positions saw only air", "give their number with `air`");
-  if (options.method == TomoMethod::kSirt &&
-      (options.interpolation || options.way || options.filter != Filter::kRamp)) {
-    refuse_option("`filter`, `interpolation`, `way`", "they are of filtered back-projection, SIRT has none",
-                  "leave them out");
+  const auto refuse_with = [](TomoMethod method, const std::string& option) {
+    refuse_option(option,
+                  method == TomoMethod::kSirt ? "SIRT has none, only filtered back-projection"
+                                              : "filtered back-projection has none, only SIRT",
+                  "leave it out, or choose another `method`");
+  };
+  if (options.method == TomoMethod::kSirt) {
+    if (options.filter) refuse_with(options.method, "`filter`");
+    if (options.interpolation) refuse_with(options.method, "`interpolation`");
+    if (options.way) refuse_with(options.method, "`way`");
+  } else {
+    if (options.iterations) refuse_with(options.method, "`iterations`");
+    if (options.tolerance) refuse_with(options.method, "`tolerance`");
+  }
+  constexpr unsigned kMostThreads = 1024;
+  if (options.threads > kMostThreads) {
+    refuse_option("`threads`", fmt::format("{} are not sensible", options.threads),
+                  fmt::format("give 1 to {}, or 0 for one per core", kMostThreads));
   }
   if (options.keep_sinogram && !options.windows.empty())
     refuse_option("`keep_sinogram`", "the sinograms of windows are always stored", "leave it out");
@@ -96,7 +116,7 @@ std::vector<std::pair<std::string, std::string>> as_text(const TomoOptions& opti
   }
   add_if("centre", options.centre);
   add("air", options.air);
-  add("air_use", name_of(options.air_use));
+  add("air_use", name_of(options.air_use.value_or(AirUse::kSubtract)));
   add("stripes", options.stripes);
   if (options.stripes) {
     add("stripe_width", options.stripe_width);
@@ -104,12 +124,12 @@ std::vector<std::pair<std::string, std::string>> as_text(const TomoOptions& opti
   }
   add("method", name_of(options.method));
   if (options.method == TomoMethod::kFbp) {
-    add("filter", name_of(options.filter));
+    add("filter", name_of(options.filter.value_or(Filter::kRamp)));
     if (options.interpolation) add("interpolation", name_of(*options.interpolation));
     if (options.way) add("way", name_of(*options.way));
   } else {
-    add("iterations", options.iterations);
-    add("tolerance", options.tolerance);
+    add("iterations", options.iterations.value_or(SirtOptions().iterations));
+    add("tolerance", options.tolerance.value_or(SirtOptions().tolerance));
   }
   add("size", options.size);
   std::vector<std::string> windows;

@@ -29,22 +29,22 @@ struct TomoOptions {
   // The axis of rotation, in the unit of the translation. None: it is found.
   std::optional<double> centre = std::nullopt;
 
-  std::size_t air = 0;  // so many outermost positions on either side saw only air
-  AirUse air_use = AirUse::kSubtract;
-  bool stripes = false;  // are suppressed
+  std::size_t air = 0;                           // so many outermost positions on either side saw only air
+  std::optional<AirUse> air_use = std::nullopt;  // none: subtract
+  bool stripes = false;                          // are suppressed
   std::size_t stripe_width = StripeOptions().width;
   double stripe_threshold = StripeOptions().threshold;
 
   TomoMethod method = TomoMethod::kFbp;
-  Filter filter = Filter::kRamp;
+  std::optional<Filter> filter = std::nullopt;  // of FBP; none: ramp
   // None: linear below kBandLimitedFrom positions, band-limited from there on, which is the faster then.
   std::optional<Interpolation> interpolation = std::nullopt;
   std::optional<FbpWay> way = std::nullopt;
   std::string device = "0";  // of the way opencl, as FbpOptions has them
   std::uint64_t device_memory = 0;
-  std::size_t size = 0;  // pixels; 0: as many as there are positions
-  std::size_t iterations = 300;
-  double tolerance = 1e-4;
+  std::size_t size = 0;  // pixels, at most kMostVoxels per position; 0: as many as there are positions
+  std::optional<std::uint32_t> iterations = std::nullopt;  // of SIRT; none: as SirtOptions has them
+  std::optional<double> tolerance = std::nullopt;
 
   std::vector<Window> windows;  // none: all bins
 
@@ -55,6 +55,7 @@ struct TomoOptions {
 };
 
 inline constexpr std::size_t kBandLimitedFrom = 400;
+inline constexpr std::size_t kMostVoxels = 4;
 
 struct TomoReport {
   std::uint64_t frames = 0;

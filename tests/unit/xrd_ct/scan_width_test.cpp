@@ -35,11 +35,16 @@ Sinogram sinogram_of(const Disc& second, std::size_t angles, double noise, doubl
   return sinogram;
 }
 
+bool leaves_scan(const Sinogram& totals) {
+  const LeavesScan leaves = sample_leaves_scan(totals);
+  return leaves.at_first || leaves.at_last;
+}
+
 TEST(ScanWidth, ASampleWithinTheScanIsNotSaidToLeaveIt) {
   for (const std::size_t angles : {10U, 45U, 181U, 1000U}) {
     for (const double noise : {0.0, 0.01, 0.3, 3.0}) {
-      EXPECT_FALSE(sample_leaves_scan(sinogram_of({9, 3, 4}, angles, noise))) << angles << ' ' << noise;
-      EXPECT_FALSE(sample_leaves_scan(sinogram_of({9, 3, 4}, angles, noise, 0.5))) << angles << ' ' << noise;
+      EXPECT_FALSE(leaves_scan(sinogram_of({9, 3, 4}, angles, noise))) << angles << ' ' << noise;
+      EXPECT_FALSE(leaves_scan(sinogram_of({9, 3, 4}, angles, noise, 0.5))) << angles << ' ' << noise;
     }
   }
 }
@@ -47,16 +52,23 @@ TEST(ScanWidth, ASampleWithinTheScanIsNotSaidToLeaveIt) {
 TEST(ScanWidth, ASingleOutlierIsNoSample) {
   Sinogram sinogram = sinogram_of({0, 0, 4}, 90, 0.1);
   *sinogram.at(30, 0) += 20;
-  EXPECT_FALSE(sample_leaves_scan(sinogram));
+  EXPECT_FALSE(leaves_scan(sinogram));
 }
 
 TEST(ScanWidth, ASampleThatGoesBeyondTheOutermostPositionLeavesTheScan) {
   for (const std::size_t angles : {12U, 45U, 181U}) {
     for (const double noise : {0.0, 0.05, 0.3}) {
-      EXPECT_TRUE(sample_leaves_scan(sinogram_of({14, 3, 4}, angles, noise))) << angles << ' ' << noise;
-      EXPECT_TRUE(sample_leaves_scan(sinogram_of({-10, 8, 5}, angles, noise, 0.3))) << angles << ' ' << noise;
+      EXPECT_TRUE(leaves_scan(sinogram_of({14, 3, 4}, angles, noise))) << angles << ' ' << noise;
+      EXPECT_TRUE(leaves_scan(sinogram_of({-10, 8, 5}, angles, noise, 0.3))) << angles << ' ' << noise;
     }
   }
+}
+
+TEST(ScanWidth, SaysAtWhichEnd) {
+  // In half a turn this disc goes from the last position through the middle; it begins beyond the last one.
+  const LeavesScan leaves = sample_leaves_scan(sinogram_of({10, -10, 4}, 60, 0.1));
+  EXPECT_FALSE(leaves.at_first);
+  EXPECT_TRUE(leaves.at_last);
 }
 
 }  // namespace

@@ -37,7 +37,21 @@ TEST(TomoOptions, ContradictionsAreRefusedByTheNameOfTheOption) {
                 o.method = TomoMethod::kSirt;
                 o.way = FbpWay::kDirect;
               }),
-              HasSubstr("SIRT"));
+              HasSubstr("`way`: SIRT"));
+  EXPECT_THAT(refusal([](TomoOptions& o) {
+                o.method = TomoMethod::kSirt;
+                o.filter = Filter::kRamp;
+              }),
+              HasSubstr("`filter`: SIRT"));
+  EXPECT_THAT(refusal([](TomoOptions& o) { o.iterations = 300; }), HasSubstr("`iterations`"));
+  EXPECT_THAT(refusal([](TomoOptions& o) { o.tolerance = 1e-4; }), HasSubstr("`tolerance`"));
+  EXPECT_THAT(refusal([](TomoOptions& o) { o.air_use = AirUse::kSubtract; }), HasSubstr("`air_use`"));
+  EXPECT_THAT(refusal([](TomoOptions& o) { o.threads = 1025; }), HasSubstr("`threads`"));
+  EXPECT_THAT(refusal([](TomoOptions& o) {
+                o.grid.slow = o.grid.fast = "";
+                o.angle_range = -3601;
+              }),
+              HasSubstr("`angle_range`"));
 }
 
 TEST(TomoOptions, TextsSayWhatShapesTheResultAndNothingElse) {

@@ -14,7 +14,7 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::Pointwise;
 
-constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 using Patterns = std::vector<std::vector<double>>;
 
 CellTotals totals_of(const Patterns& cells) {
@@ -27,16 +27,17 @@ CellTotals totals_of(const Patterns& cells) {
 }
 
 TEST(CellTotals, AreTheSumsOfAllBinsIfThereAreNoGaps) {
-  const CellTotals totals = totals_of({{1, 2, kGap, 4}, {5, 6, kGap, 8}});
+  const CellTotals totals = totals_of({{1, 2, kNoValue, 4}, {5, 6, kNoValue, 8}});
   EXPECT_THAT(totals.values(), ElementsAre(7, 19));
   EXPECT_EQ(totals.bins_that_count(), 3U);
   CellTotals once(1, 2);
-  once.take(0, std::vector{1.0, kGap});
+  once.take(0, std::vector{1.0, kNoValue});
   EXPECT_FALSE(once.need_another_reading());
 }
 
 TEST(CellTotals, BinsWithAGapInOneCellCountInNone) {
-  const CellTotals totals = totals_of({{1, 2, 3}, {4, kGap, 6}, {kGap, kGap, kGap}, {7, 8, 9}});
+  const CellTotals totals =
+      totals_of({{1, 2, 3}, {4, kNoValue, 6}, {kNoValue, kNoValue, kNoValue}, {7, 8, 9}});
   EXPECT_EQ(totals.values()[0], 4);
   EXPECT_EQ(totals.values()[1], 10);
   EXPECT_TRUE(std::isnan(totals.values()[2]));
@@ -47,7 +48,7 @@ TEST(CellTotals, BinsWithAGapInOneCellCountInNone) {
 
 TEST(CellTotals, WithoutACommonBinTheyAreRelativeToTheMeanPattern) {
   // All cells have the same pattern, 10 20 40, of which each lacks another bin.
-  const CellTotals totals = totals_of({{kGap, 20, 40}, {10, kGap, 40}, {10, 20, kGap}});
+  const CellTotals totals = totals_of({{kNoValue, 20, 40}, {10, kNoValue, 40}, {10, 20, kNoValue}});
   EXPECT_EQ(totals.bins_that_count(), 0U);
   EXPECT_THAT(totals.values(), Pointwise(DoubleNear(1e-12), std::vector<double>{70, 70, 70}));
 }

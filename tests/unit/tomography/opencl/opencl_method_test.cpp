@@ -45,7 +45,7 @@ Tomogram reconstruct_as(const ProjectorSettings& settings, const ScanGeometry& s
                         const FbpOptions& options) {
   const std::size_t size = checked_size(scan, options.size);
   Tomogram tomogram = empty_tomogram(size, sinogram.bins);
-  make_opencl_method(scan, options, size, settings)->reconstruct(sinogram.view(), tomogram.view());
+  make_opencl_method(scan, options, size, settings)->reconstruct(sinogram.view(), tomogram.view(), {});
   return tomogram;
 }
 
