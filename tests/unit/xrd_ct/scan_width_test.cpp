@@ -15,7 +15,7 @@ struct Disc {
 };
 
 // Of a disc about the axis of radius 8, and another one; the scan reaches 15 steps to either side.
-Sinogram sinogram_of(const Disc& second, std::size_t angles, double noise, double fading = 0) {
+Sinogram scanned(const Disc& second, std::size_t angles, double noise, double fading = 0) {
   Sinogram sinogram(angles, 31, 1);
   std::mt19937 random(5);
   std::normal_distribution<double> normal(0, noise);
@@ -43,14 +43,14 @@ bool leaves_scan(const Sinogram& totals) {
 TEST(ScanWidth, ASampleWithinTheScanIsNotSaidToLeaveIt) {
   for (const std::size_t angles : {10U, 45U, 181U, 1000U}) {
     for (const double noise : {0.0, 0.01, 0.3, 3.0}) {
-      EXPECT_FALSE(leaves_scan(sinogram_of({9, 3, 4}, angles, noise))) << angles << ' ' << noise;
-      EXPECT_FALSE(leaves_scan(sinogram_of({9, 3, 4}, angles, noise, 0.5))) << angles << ' ' << noise;
+      EXPECT_FALSE(leaves_scan(scanned({9, 3, 4}, angles, noise))) << angles << ' ' << noise;
+      EXPECT_FALSE(leaves_scan(scanned({9, 3, 4}, angles, noise, 0.5))) << angles << ' ' << noise;
     }
   }
 }
 
 TEST(ScanWidth, ASingleOutlierIsNoSample) {
-  Sinogram sinogram = sinogram_of({0, 0, 4}, 90, 0.1);
+  Sinogram sinogram = scanned({0, 0, 4}, 90, 0.1);
   *sinogram.at(30, 0) += 20;
   EXPECT_FALSE(leaves_scan(sinogram));
 }
@@ -58,15 +58,15 @@ TEST(ScanWidth, ASingleOutlierIsNoSample) {
 TEST(ScanWidth, ASampleThatGoesBeyondTheOutermostPositionLeavesTheScan) {
   for (const std::size_t angles : {12U, 45U, 181U}) {
     for (const double noise : {0.0, 0.05, 0.3}) {
-      EXPECT_TRUE(leaves_scan(sinogram_of({14, 3, 4}, angles, noise))) << angles << ' ' << noise;
-      EXPECT_TRUE(leaves_scan(sinogram_of({-10, 8, 5}, angles, noise, 0.3))) << angles << ' ' << noise;
+      EXPECT_TRUE(leaves_scan(scanned({14, 3, 4}, angles, noise))) << angles << ' ' << noise;
+      EXPECT_TRUE(leaves_scan(scanned({-10, 8, 5}, angles, noise, 0.3))) << angles << ' ' << noise;
     }
   }
 }
 
 TEST(ScanWidth, SaysAtWhichEnd) {
   // In half a turn this disc goes from the last position through the middle; it begins beyond the last one.
-  const LeavesScan leaves = sample_leaves_scan(sinogram_of({10, -10, 4}, 60, 0.1));
+  const LeavesScan leaves = sample_leaves_scan(scanned({10, -10, 4}, 60, 0.1));
   EXPECT_FALSE(leaves.at_first);
   EXPECT_TRUE(leaves.at_last);
 }
