@@ -139,6 +139,7 @@ def test_blocks_of_bins_change_no_byte(annulus, tomo, tmp_path):
     options = ["--air", 2, "--air-use", "scale", "--stripes", "--keep-sinogram"]
     whole = tomo(scan, *options, "--memory", 512)
     assert whole.report["blocks"] == 1 and whole.report["filled_cells"] > 50 and whole.report["filled_values"] > 500
+    assert "of 300 bins have a value in every cell" in whole.messages
     assert whole.report["empty_bins"] == [300, 301, 302] and not whole.data[:, :, 300:].any() and whole.data[:, :, 17].any()
     for memory, threads in ((4, 1), (2, 2)):
         blocks = tomo(scan, *options, "--memory", memory, "--threads", threads, name="blocks.nxs")
@@ -346,6 +347,9 @@ def test_a_full_turn_about_an_axis_near_the_edge(annulus, tomo, tmp_path, option
     assert "the scan reaches 0.58 mm from the axis of rotation, the tomogram 0.4 mm" in near.messages and "59 for --size" in near.messages
     assert "from the axis" not in wide.messages and "leaves the scan" not in near.messages
     assert "--size" not in tomo(path, "--centre", 0, "--size", 59, name="large.nxs").messages
+    sirt = ["--centre", 0, "--method", "sirt", "--iterations", 2]
+    assert "makes values wrong; give 59 for --size" in tomo(path, *sirt, name="sirt.nxs").messages
+    assert "--size" not in tomo(path, *sirt, "--size", 59, name="large_sirt.nxs").messages
     with h5py.File(path) as file:  # the sinogram is stored as it was measured
         assert numpy.array_equal(near.sinogram.reshape(-1, BINS), file["/entry/data/I"][()].astype(numpy.float32))
 

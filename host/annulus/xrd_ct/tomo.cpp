@@ -209,10 +209,10 @@ class Tomography {
   // While a scan runs, positions are still to come.
   void check_size(bool complete) const {
     const std::size_t positions = scan_.grid.cols();
-    if (options_.size > kMostVoxels * positions) {
+    if (options_.size > kMostVoxelsPerPosition * positions) {
       throw Error(complete ? ErrorKind::kUsage : ErrorKind::kInput, "`size`",
                   fmt::format("{} voxels are too many for {} positions", options_.size, positions),
-                  fmt::format("give {} or fewer", kMostVoxels * positions));
+                  fmt::format("give {} or fewer", kMostVoxelsPerPosition * positions));
     }
     if (options_.method == TomoMethod::kSirt && options_.size > 0 && options_.size < positions) {
       throw Error(ErrorKind::kUsage, "`size`",

@@ -42,7 +42,7 @@ struct TomoOptions {
   std::optional<FbpWay> way = std::nullopt;
   std::string device = "0";  // of the way opencl, as FbpOptions has them
   std::uint64_t device_memory = 0;
-  std::size_t size = 0;  // pixels, at most kMostVoxels per position; 0: as many as there are positions
+  std::size_t size = 0;  // pixels, at most kMostVoxelsPerPosition; 0: as many as there are positions
   std::optional<std::uint32_t> iterations = std::nullopt;  // of SIRT; none: as SirtOptions has them
   std::optional<double> tolerance = std::nullopt;
 
@@ -55,7 +55,7 @@ struct TomoOptions {
 };
 
 inline constexpr std::size_t kBandLimitedFrom = 400;
-inline constexpr std::size_t kMostVoxels = 4;
+inline constexpr std::size_t kMostVoxelsPerPosition = 4;
 
 struct TomoReport {
   std::uint64_t frames = 0;
