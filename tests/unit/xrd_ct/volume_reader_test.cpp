@@ -130,8 +130,9 @@ TEST_F(VolumeReader, APatternIsThatOfItsVoxel) {
   ASSERT_EQ(pattern.size(), kVolumeBins);
   for (std::size_t bin = 0; bin < kVolumeBins; ++bin) EXPECT_EQ(pattern[bin], value_at(20, 36, bin));
   EXPECT_EQ(volume.radial(), described().radial);
-  for (const auto& [y, x] : {std::pair{kVolumeSize, std::size_t{0}}, {std::size_t{0}, kVolumeSize}})
-    EXPECT_THAT(message_of(ErrorKind::kUsage, [&] { volume.pattern(y, x); }), HasSubstr("0,0 to 36,36"));
+  for (const auto& voxel : {std::pair{kVolumeSize, std::size_t{0}}, {std::size_t{0}, kVolumeSize}})
+    EXPECT_THAT(message_of(ErrorKind::kUsage, [&] { volume.pattern(voxel.first, voxel.second); }),
+                HasSubstr("0,0 to 36,36"));
 }
 
 TEST_F(VolumeReader, ItSaysWhatItIs) {
