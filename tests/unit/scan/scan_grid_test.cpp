@@ -83,7 +83,8 @@ TEST(ScanGrid, WhatMakesNoGridIsNamed) {
     return message_of(ErrorKind::kInput, [&] { grid_from(slow, fast); });
   };
   EXPECT_THAT(refusal({0, 1, 2}, {0, 1}), HasSubstr("column y has 3 values, column x has 2"));
-  EXPECT_THAT(refusal({0, 1, kNoValue, kNoValue}, {kNoValue, kNoValue, 0, 1}), HasSubstr("no frame has a value of both"));
+  EXPECT_THAT(refusal({0, 1, kNoValue, kNoValue}, {kNoValue, kNoValue, 0, 1}),
+              HasSubstr("no frame has a value of both"));
 }
 
 TEST(ScanGrid, AShapeIsFilledLineByLine) {
