@@ -130,10 +130,8 @@ void report(const MapCommand& command, const ScanMap& map) {
 
 int make_maps(const MapCommand& command) {
   const MapOptions options = options_of(command);
-  if (!command.picture.empty()) {
-    check_picture_beside(command.picture, command.output);
-    check_replaceable(command.picture, command.overwrite, "`picture`");
-  }
+  if (!command.picture.empty()) check_picture_beside(command.picture, command.output, command.overwrite);
+  check_image_place(command.output, command.overwrite);
   MapWriter writer(command, options);
   const std::stop_token stop = catch_interrupts();
   const bool silent = command.quiet || command.json;

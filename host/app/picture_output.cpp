@@ -1,6 +1,7 @@
 #include "picture_output.hpp"
 
 #include <annulus/core/error.hpp>
+#include <annulus/core/text.hpp>
 
 #include <fmt/core.h>
 #include <tools/plot/picture_mark.hpp>
@@ -23,13 +24,23 @@ void check_replaceable(const std::filesystem::path& picture, bool overwrite, con
               fmt::format("use `overwrite`, or choose another {}", option));
 }
 
-void check_picture_beside(const std::filesystem::path& picture, const std::filesystem::path& output) {
+void check_picture_beside(const std::filesystem::path& picture, const std::filesystem::path& output,
+                          bool overwrite) {
+  constexpr const char* kOption = "`picture`";
+  const std::string ending = picture.extension().string();
+  if (ending != ".png" && ending != ".svg") {
+    throw Error(ErrorKind::kUsage, kOption, in_quotes(picture.string()) + " is no name of a picture",
+                "its name ends in .png or .svg");
+  }
   std::error_code ignored;
   const bool same = std::filesystem::weakly_canonical(picture, ignored) ==
                         std::filesystem::weakly_canonical(output, ignored) ||
                     std::filesystem::equivalent(picture, output, ignored);
-  if (same)
-    throw Error(ErrorKind::kUsage, "`picture`", "it has the name of `output`", "give it another name");
+  if (same) {
+    throw Error(ErrorKind::kUsage, kOption, in_quotes(picture.string()) + " is the name of the output too",
+                "choose another");
+  }
+  check_replaceable(picture, overwrite, kOption);
 }
 
 Option add_scale(Command& command, PlotScale& scale) {

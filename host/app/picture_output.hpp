@@ -14,8 +14,10 @@ namespace annulus::app {
 // Also if there is no folder for it.
 void check_replaceable(const std::filesystem::path& picture, bool overwrite, const char* option = "`output`");
 
-// Throws kUsage if the picture would take the place of the output.
-void check_picture_beside(const std::filesystem::path& picture, const std::filesystem::path& output);
+// The same of a picture that is drawn beside an output. Throws kUsage if it is called like that, or like no
+// picture.
+void check_picture_beside(const std::filesystem::path& picture, const std::filesystem::path& output,
+                          bool overwrite);
 
 // --scale; the scale must live as long as the command.
 Option add_scale(Command& command, PlotScale& scale);

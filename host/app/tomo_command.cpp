@@ -113,19 +113,7 @@ void check_picture(const TomoCommand& command) {
     throw Error(ErrorKind::kUsage, "`picture`", "a volume of all bins is no picture",
                 "choose windows with `window`");
   }
-  const std::string ending = command.picture.extension().string();
-  if (ending != ".png" && ending != ".svg") {
-    throw Error(ErrorKind::kUsage, "`picture`",
-                in_quotes(command.picture.string()) + " is no name of a picture",
-                "its name ends in .png or .svg");
-  }
-  std::error_code ignored;
-  if (std::filesystem::weakly_canonical(command.picture, ignored) ==
-      std::filesystem::weakly_canonical(command.options.output, ignored)) {
-    throw Error(ErrorKind::kUsage, "`picture`",
-                in_quotes(command.picture.string()) + " is the name of the output too", "choose another");
-  }
-  check_replaceable(command.picture, command.options.overwrite, "`picture`");
+  check_picture_beside(command.picture, command.options.output, command.options.overwrite);
 }
 
 // Where to compute.
@@ -236,15 +224,12 @@ int make_tomograms(TomoCommand& command) {
   options.grid = command.grid.grid();
   options.windows = all_windows(command.windows, command.window_table);
   take_backend(command);
-  if (!(command.follow_timeout >= 0)) {
-    throw Error(ErrorKind::kUsage, "`follow_timeout`", fmt::format("{} is no time", command.follow_timeout),
-                "give seconds, 0 or more");
-  }
   if (command.follow && options.windows.empty()) {
     throw Error(ErrorKind::kUsage, "`follow`", "a tomogram of all bins is made when the scan is complete",
                 "choose windows with `window`, or leave it out");
   }
   check_picture(command);
+  if (!options.windows.empty()) check_image_place(options.output, options.overwrite);
   const std::stop_token stop = catch_interrupts();
   if (command.follow) {
     report_result(command, follow_scan(command, stop));

@@ -98,8 +98,8 @@ ScanGrid find_grid(const PatternFile& file, const GridOptions& options) {
 FollowedOutput::FollowedOutput(std::filesystem::path path, std::chrono::duration<double> timeout)
     : path_(std::move(path)), timeout_(timeout) {
   if (std::isfinite(timeout.count()) && timeout.count() >= 0) return;
-  throw Error(ErrorKind::kUsage, "`follow_timeout`",
-              fmt::format("{} is no number of seconds", timeout.count()), "give 0 or more");
+  throw Error(ErrorKind::kUsage, "`follow_timeout`", fmt::format("{} is no time", timeout.count()),
+              "give seconds, 0 or more");
 }
 
 FollowedOutput::State FollowedOutput::next(std::stop_token stop) {

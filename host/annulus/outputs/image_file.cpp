@@ -98,6 +98,8 @@ bool was_written_here(hid_t file) {
          read_text(file, std::string(kProcess) + "/program", TextLength::kFixed) == layout::kProgram;
 }
 
+constexpr WholeFileKind kKind{"file of images", "`output`", was_written_here};
+
 class ImageReader {
  public:
   ImageReader(const std::filesystem::path& path, hid_t file) : fields_(path, file) {}
@@ -208,10 +210,14 @@ void add_images(hid_t entry, const ImageFileInfo& info, const std::vector<GridIm
   write_attribute(entry, kNamesOfImages, names);
 }
 
+void check_image_place(const std::filesystem::path& path, bool overwrite) {
+  check_place(path, overwrite, kKind);
+}
+
 void write_images(const ImageFileInfo& info, const std::vector<GridImage>& images,
                   const std::filesystem::path& path, bool overwrite) {
   check_images(path.string(), images);
-  write_whole_file(path, overwrite, {"file of images", "`output`", was_written_here}, [&](hid_t file) {
+  write_whole_file(path, overwrite, kKind, [&](hid_t file) {
     write_root(file, info.version, info.date);
     const Hdf5Handle entry = create_group(file, "entry", "NXentry");
     write_attribute(entry.get(), "default", FixedText{images.front().name});

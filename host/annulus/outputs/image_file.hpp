@@ -39,6 +39,9 @@ struct StoredImages {
 void write_images(const ImageFileInfo& info, const std::vector<GridImage>& images,
                   const std::filesystem::path& path, bool overwrite);
 
+// What it would refuse for its place, before there are images.
+void check_image_place(const std::filesystem::path& path, bool overwrite);
+
 // In the order in which they were written. Throws kInput.
 StoredImages read_images(const std::filesystem::path& path);
 

@@ -84,12 +84,18 @@ fs::path write_beside(const fs::path& path, const std::shared_ptr<WriteFault>& f
 
 }  // namespace
 
-void write_whole_file(const fs::path& path, bool overwrite, const WholeFileKind& kind,
-                      const std::function<void(hid_t file)>& fill) {
+bool check_place(const fs::path& path, bool overwrite, const WholeFileKind& kind) {
   check_output_folder(path);
   std::error_code error;
   const bool replacing = fs::exists(path, error);
   if (replacing) check_replaceable(path, overwrite, kind);
+  return replacing;
+}
+
+void write_whole_file(const fs::path& path, bool overwrite, const WholeFileKind& kind,
+                      const std::function<void(hid_t file)>& fill) {
+  const bool replacing = check_place(path, overwrite, kind);
+  std::error_code error;
   const auto refuse = [&](const std::string& reason) {
     throw Error(ErrorKind::kOutput, path.string(),
                 fmt::format("the {} cannot be written: {}", kind.noun, reason),

@@ -97,7 +97,9 @@ std::vector<double> weigh_positions(std::size_t positions, double axis) {
     const double distance = (static_cast<double>(i) - axis) * towards;
     const double into = std::abs(distance) - (both - transition);
     const double part = transition > 0 ? std::clamp(into / transition, 0.0, 1.0) : (into > 0 ? 1.0 : 0.0);
-    const double smooth = std::pow(std::sin(part * kHalfTurn / 2), 2);
+    // In long double, as all of our cosines: those of the C library differ between processors.
+    const auto smooth = static_cast<double>(
+        (1 - std::cos(static_cast<long double>(part) * std::numbers::pi_v<long double>)) / 2);
     weights[i] = 1 + (distance < 0 ? -smooth : smooth);
   }
   return weights;
