@@ -69,7 +69,8 @@ struct GuardedFile : DriverFile {
   bool ordered = false;             // readers are there: held writes keep the order of HDF5
   bool unsynchronised = false;      // something was written since the last fdatasync
   bool new_unsynchronised = false;  // where nothing had been before
-  // Metadata of this session. HDF5 needs it to close a file that another program has cut short.
+  // Metadata that was written since the file was opened. HDF5 needs it to close a file that another program
+  // has cut short.
   struct KeptObject {
     std::uint64_t age;  // counted from the first
     std::vector<std::byte> bytes;

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <mutex>
 #include <numeric>
+#include <span>
+#include <string>
 
 namespace annulus {
 namespace {
@@ -173,27 +175,20 @@ void subtract_air(Sinogram& sinogram, std::size_t outermost) {
   }
 }
 
+void check_outermost(std::size_t outermost, std::size_t positions) {
+  if (outermost > 0 && 2 * outermost < positions) return;
+  throw Error(ErrorKind::kUsage, "`air`",
+              fmt::format("{} outermost positions on either side, of {}, leave none for a sample or for air",
+                          outermost, positions),
+              fmt::format("give {} or fewer", (positions - 1) / 2));
+}
+
 void scale_by_air(Sinogram& sinogram, std::size_t outermost) {
-  std::vector<double> air(sinogram.angles);
-  double mean = 0;
+  const std::vector<double> factors = air_factors(sinogram, outermost);
   for (std::size_t angle = 0; angle < sinogram.angles; ++angle) {
-    for (std::size_t bin = 0; bin < sinogram.bins; ++bin) {
-      air[angle] += mean_of(sinogram, angle, 0, outermost, bin) +
-                    mean_of(sinogram, angle, sinogram.positions - outermost, sinogram.positions, bin);
-    }
-    if (!(air[angle] > 0)) {
-      throw Error(
-          ErrorKind::kInput, "the sinogram",
-          fmt::format("the outermost positions of projection {} hold nothing that could scale it", angle),
-          "normalise by a monitor, or leave this angle out");
-    }
-    mean += air[angle] / static_cast<double>(sinogram.angles);
-  }
-  for (std::size_t angle = 0; angle < sinogram.angles; ++angle) {
-    const double factor = mean / air[angle];
     float* const cells = sinogram.at(angle, 0);
     for (std::size_t i = 0; i < sinogram.positions * sinogram.bins; ++i)
-      cells[i] = static_cast<float>(cells[i] * factor);
+      cells[i] = static_cast<float>(cells[i] * factors[angle]);
   }
 }
 
@@ -222,14 +217,34 @@ FilledCells fill_missing(Sinogram& sinogram, unsigned threads) {
   return result;
 }
 
-void normalise_by_air(Sinogram& sinogram, AirUse use, std::size_t outermost) {
-  if (outermost == 0 || 2 * outermost >= sinogram.positions) {
-    throw Error(
-        ErrorKind::kUsage, "`air`",
-        fmt::format("{} outermost positions on either side, of {}, leave none for a sample or for air",
-                    outermost, sinogram.positions),
-        fmt::format("give 1 to {}", (sinogram.positions - 1) / 2));
+std::vector<double> air_factors(const Sinogram& sinogram, std::size_t outermost,
+                                std::span<const double> degrees) {
+  check_outermost(outermost, sinogram.positions);
+  std::vector<double> factors(sinogram.angles);
+  double mean = 0;
+  for (std::size_t angle = 0; angle < sinogram.angles; ++angle) {
+    double& air = factors[angle];
+    for (std::size_t bin = 0; bin < sinogram.bins; ++bin) {
+      for (std::size_t i = 0; i < outermost; ++i)
+        air += static_cast<double>(sinogram.at(angle, i)[bin]) +
+               sinogram.at(angle, sinogram.positions - 1 - i)[bin];
+    }
+    if (!(air > 0)) {
+      const std::string projection = degrees.empty()
+                                         ? fmt::format("projection {}", angle)
+                                         : fmt::format("the projection at {:g} degrees", degrees[angle]);
+      throw Error(ErrorKind::kInput, "`air`",
+                  fmt::format("the outermost positions of {} hold nothing that could scale it", projection),
+                  "normalise by a monitor, or leave this angle out");
+    }
+    mean += air / static_cast<double>(sinogram.angles);
   }
+  for (double& factor : factors) factor = mean / factor;
+  return factors;
+}
+
+void normalise_by_air(Sinogram& sinogram, AirUse use, std::size_t outermost) {
+  check_outermost(outermost, sinogram.positions);
   check_finite(sinogram.view());
   if (use == AirUse::kSubtract) {
     subtract_air(sinogram, outermost);

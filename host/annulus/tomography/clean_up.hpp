@@ -4,6 +4,7 @@
 #include <annulus/tomography/sinogram.hpp>
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace annulus {
@@ -28,6 +29,11 @@ enum class AirUse {
   // mean of all projections'.
   kScale
 };
+
+// By which each projection is to be multiplied for that. Of `degrees`, if they are given, a message names the
+// projection that has no air. Throws as normalise_by_air() does.
+std::vector<double> air_factors(const Sinogram& sinogram, std::size_t outermost,
+                                std::span<const double> degrees = {});
 
 // `outermost`: so many positions on either side saw only air. Throws kUsage if that is none or more than all,
 // kInput if air is to scale and a projection has none.

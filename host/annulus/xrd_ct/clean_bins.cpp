@@ -1,8 +1,5 @@
-#include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/xrd_ct/clean_bins.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -104,35 +101,6 @@ class BinGroup {
 };
 
 }  // namespace
-
-std::vector<double> air_factors(const Sinogram& totals, std::size_t outermost,
-                                std::span<const double> degrees) {
-  if (outermost == 0 || 2 * outermost >= totals.positions) {
-    throw Error(
-        ErrorKind::kUsage, "`air`",
-        fmt::format("{} outermost positions on either side, of {}, leave none for a sample or for air",
-                    outermost, totals.positions),
-        fmt::format("give {} or fewer", (totals.positions - 1) / 2));
-  }
-  std::vector<double> factors(totals.angles);
-  double mean = 0;
-  for (std::size_t angle = 0; angle < totals.angles; ++angle) {
-    double& air = factors[angle];
-    for (std::size_t i = 0; i < outermost; ++i)
-      air += static_cast<double>(*totals.at(angle, i)) + *totals.at(angle, totals.positions - 1 - i);
-    if (!(air > 0)) {
-      throw Error(
-          ErrorKind::kInput, "`air`",
-          fmt::format("the outermost positions of the projection at {:g} degrees hold nothing that could "
-                      "scale it",
-                      degrees[angle]),
-          "normalise by a monitor");
-    }
-    mean += air / static_cast<double>(totals.angles);
-  }
-  for (double& factor : factors) factor = mean / factor;
-  return factors;
-}
 
 CleanedBins clean_bins(Sinogram& sinogram, std::span<const std::uint8_t> has_gaps, const Cleaning& cleaning) {
   const bool all = cleaning.subtract_air > 0 || cleaning.stripes.has_value();

@@ -21,11 +21,6 @@ struct Cleaning {
   unsigned threads = 0;
 };
 
-// So that the mean of the `outermost` positions on either side is the same in all projections. `totals` has
-// one bin: the sum of all. Throws kUsage for `air`, kInput if a projection has no air.
-std::vector<double> air_factors(const Sinogram& totals, std::size_t outermost,
-                                std::span<const double> degrees);
-
 struct CleanedBins {
   std::size_t filled_values = 0;
   std::vector<std::size_t> empty_bins;  // of the block: without a value anywhere, and 0 now
