@@ -458,7 +458,7 @@ REFUSED = [
     ("good", [*COLUMNS, "--angle-range", 180], USAGE, ["--angle-range", "--angle"]),
     ("good", [*COLUMNS, "--centre", 5], USAGE, ["--centre: 5 mm lies outside the scan", "from -0.4 mm to -0.26 mm"]),
     ("good", [*COLUMNS, "--centre", "nan"], USAGE, ["--centre"]),
-    ("good", [*COLUMNS, "--air", 4], USAGE, ["--air", "4 outermost positions", "give 1 to 3"]),
+    ("good", [*COLUMNS, "--air", 4], USAGE, ["--air", "4 outermost positions", "give 3 or fewer"]),
     ("good", [*COLUMNS, "--air", 4, "--air-use", "scale"], USAGE, ["--air", "4 outermost positions", "give 3 or fewer"]),
     ("good", [*COLUMNS, "--air-use", "scale"], USAGE, ["--air-use", "--air"]),
     ("good", [*COLUMNS, "--method", "art"], USAGE, ["--method", "'art'", "fbp, sirt"]),
