@@ -21,10 +21,9 @@ constexpr std::size_t kSpectraBytes = 64U << 20U;  // of a block
 constexpr std::size_t kLeastBlock = 8, kMostBlock = 256;
 constexpr std::size_t kMostRequested = 1U << 16U;
 
-// Spectra that are transformed together begin at even places, aligned for vectors.
-std::size_t spectrum_stride(const PolarShape& shape) { return (shape.frequencies() + 1) / 2 * 2; }
-
-// FFTW and BLAS by precision. Plans are made without measuring, so they are the same each time.
+// FFTW and BLAS by precision. Spectra of lanes stand together, [k][lane], so that they are copied to and from
+// those of a block and products as they lie. Plans are made without measuring, so they are the same each
+// time.
 template <typename Real>
 struct Library;
 
@@ -32,12 +31,12 @@ template <>
 struct Library<double> {
   using Plan = fftw_plan;
   using Value = fftw_complex;
-  static Plan forward(int n, double* in, Value* out, int stride) {
-    return fftw_plan_many_dft_r2c(1, &n, kLanes, in, nullptr, 1, n, out, nullptr, 1, stride,
+  static Plan forward(int n, double* in, Value* out) {
+    return fftw_plan_many_dft_r2c(1, &n, kLanes, in, nullptr, 1, n, out, nullptr, kLanes, 1,
                                   FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
   }
-  static Plan backward(int n, Value* in, double* out, int stride) {
-    return fftw_plan_many_dft_c2r(1, &n, kLanes, in, nullptr, 1, stride, out, nullptr, 1, n,
+  static Plan backward(int n, Value* in, double* out) {
+    return fftw_plan_many_dft_c2r(1, &n, kLanes, in, nullptr, kLanes, 1, out, nullptr, 1, n,
                                   FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
   }
   static void destroy(Plan plan) { fftw_destroy_plan(plan); }
@@ -53,12 +52,12 @@ template <>
 struct Library<float> {
   using Plan = fftwf_plan;
   using Value = fftwf_complex;
-  static Plan forward(int n, float* in, Value* out, int stride) {
-    return fftwf_plan_many_dft_r2c(1, &n, kLanes, in, nullptr, 1, n, out, nullptr, 1, stride,
+  static Plan forward(int n, float* in, Value* out) {
+    return fftwf_plan_many_dft_r2c(1, &n, kLanes, in, nullptr, 1, n, out, nullptr, kLanes, 1,
                                    FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
   }
-  static Plan backward(int n, Value* in, float* out, int stride) {
-    return fftwf_plan_many_dft_c2r(1, &n, kLanes, in, nullptr, 1, stride, out, nullptr, 1, n,
+  static Plan backward(int n, Value* in, float* out) {
+    return fftwf_plan_many_dft_c2r(1, &n, kLanes, in, nullptr, kLanes, 1, out, nullptr, 1, n,
                                    FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
   }
   static void destroy(Plan plan) { fftwf_destroy_plan(plan); }
@@ -74,9 +73,9 @@ struct Library<float> {
 template <typename Real>
 struct Lanes {
   LargeVector<Real> series;     // [lane][phi]
-  LargeVector<Real> frequency;  // [lane][stride][2]
+  LargeVector<Real> frequency;  // [k][lane][2]
   explicit Lanes(const PolarShape& shape)
-      : series(kLanes * shape.angles), frequency(kLanes * spectrum_stride(shape) * 2) {
+      : series(kLanes * shape.angles), frequency(kLanes * shape.frequencies() * 2) {
     // Lanes that a shorter group leaves as they are shall hold numbers.
     std::fill(series.begin(), series.end(), Real(0));
     std::fill(frequency.begin(), frequency.end(), Real(0));
@@ -93,10 +92,10 @@ struct FrequencySums<Real>::Plans {
   typename Library<Real>::Plan forward = nullptr, backward = nullptr;
   explicit Plans(const PolarShape& shape) {
     Lanes<Real> lanes(shape);
-    const int angles = static_cast<int>(shape.angles), stride = static_cast<int>(spectrum_stride(shape));
+    const int angles = static_cast<int>(shape.angles);
     const std::lock_guard lock(fourier_planner());
-    forward = Library<Real>::forward(angles, lanes.series.data(), lanes.values(), stride);
-    backward = Library<Real>::backward(angles, lanes.values(), lanes.series.data(), stride);
+    forward = Library<Real>::forward(angles, lanes.series.data(), lanes.values());
+    backward = Library<Real>::backward(angles, lanes.values(), lanes.series.data());
     if (forward == nullptr || backward == nullptr) throw std::bad_alloc();
   }
   ~Plans() {
@@ -122,7 +121,7 @@ std::size_t FrequencySums<Real>::block_of(const PolarShape& shape, std::size_t r
 
 template <typename Real>
 std::size_t FrequencySums<Real>::bytes(const PolarShape& shape, std::size_t block, unsigned threads) {
-  const std::size_t lanes = kLanes * (shape.angles * sizeof(Real) + spectrum_stride(shape) * sizeof(Complex));
+  const std::size_t lanes = kLanes * (shape.angles * sizeof(Real) + shape.frequencies() * sizeof(Complex));
   return shape.frequencies() * shape.rings * (block_of(shape, block) + shape.rings) * sizeof(Complex) +
          blas_threads(threads) * lanes;
 }
@@ -154,7 +153,6 @@ template <typename Real>
 void FrequencySums<Real>::transform(std::span<const std::int16_t> images, std::size_t begin,
                                     std::size_t end) {
   Lanes<Real> lanes(shape_);
-  const std::size_t stride = spectrum_stride(shape_);
   const auto* const spectra = reinterpret_cast<const Complex*>(lanes.frequency.data());
   for (std::size_t image = begin; image < end; ++image) {
     for (std::size_t first = 0; first < shape_.rings; first += kLanes) {
@@ -165,7 +163,7 @@ void FrequencySums<Real>::transform(std::span<const std::int16_t> images, std::s
       Library<Real>::run(plans_->forward, series, lanes.values());
       for (std::size_t k = 0; k < shape_.frequencies(); ++k) {
         Complex* const place = spectra_.data() + (k * block_ + image) * shape_.rings + first;
-        for (std::size_t ring = 0; ring < rings; ++ring) place[ring] = spectra[ring * stride + k];
+        std::copy_n(spectra + k * kLanes, rings, place);
       }
     }
   }
@@ -189,14 +187,13 @@ void FrequencySums<Real>::drain(
   const std::size_t workers = std::min<std::size_t>(threads_, shape_.rings);
   parallel_ranges(workers, threads_, [&](std::size_t, std::size_t) {
     Lanes<Real> lanes(shape_);
-    const std::size_t stride = spectrum_stride(shape_);
     auto* const spectra = reinterpret_cast<Complex*>(lanes.frequency.data());
     for (std::size_t q = next++; q < shape_.rings; q = next++) {
       for (std::size_t first = q; first < shape_.rings; first += kLanes) {
         const std::size_t pairs = std::min(kLanes, shape_.rings - first);
         for (std::size_t k = 0; k < shape_.frequencies(); ++k) {
           const Complex* const sums = products_.data() + (k * shape_.rings + q) * shape_.rings + first;
-          for (std::size_t pair = 0; pair < pairs; ++pair) spectra[pair * stride + k] = sums[pair];
+          std::copy_n(sums, pairs, spectra + k * kLanes);
         }
         Library<Real>::run(plans_->backward, lanes.values(), lanes.series.data());
         take(shape_.pair(q, first) * shape_.angles,
