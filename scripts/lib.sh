@@ -8,6 +8,7 @@ build_packages=(
   g++ cmake ninja-build
   libcli11-dev libfmt-dev nlohmann-json3-dev
   libhdf5-dev libtiff-dev zlib1g-dev libbz2-dev liblz4-dev libzstd-dev libssl-dev libxxhash-dev libfftw3-dev
+  libopenblas-dev
   ocl-icd-opencl-dev opencl-clhpp-headers
   libplplot-dev plplot-driver-cairo fonts-dejavu-core
   libprotobuf-dev protobuf-compiler libpugixml-dev libffi-dev uuid-dev

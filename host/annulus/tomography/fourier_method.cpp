@@ -1,3 +1,4 @@
+#include <annulus/core/fourier_planner.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/tomography/fbp_method.hpp>
 #include <annulus/tomography/gridding_kernel.hpp>
@@ -28,7 +29,7 @@ enum class Transform { kForwardReal, kBackwardComplex, kBackwardReal };
 class TransformPlan {
  public:
   TransformPlan(Transform transform, std::size_t length, float* in, float* out) {
-    const std::lock_guard lock(planner());
+    const std::lock_guard lock(fourier_planner());
     const int size = static_cast<int>(length), lanes = static_cast<int>(kSpectrumLanes);
     auto* const complex_in = reinterpret_cast<fftwf_complex*>(in);
     auto* const complex_out = reinterpret_cast<fftwf_complex*>(out);
@@ -44,7 +45,7 @@ class TransformPlan {
     }
   }
   ~TransformPlan() {
-    const std::lock_guard lock(planner());
+    const std::lock_guard lock(fourier_planner());
     fftwf_destroy_plan(plan_);
   }
   TransformPlan(const TransformPlan&) = delete;
@@ -53,11 +54,6 @@ class TransformPlan {
   void run() const { fftwf_execute(plan_); }
 
  private:
-  static std::mutex& planner() {
-    static std::mutex mutex;
-    return mutex;
-  }
-
   fftwf_plan plan_ = nullptr;
 };
 
