@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace annulus {
@@ -40,6 +41,7 @@ class ColumnStream final : public FrameStream {
   void leave_out(const std::function<bool(const FrameId&)>& is_known) override {
     frames_.leave_out(is_known);
   }
+  void share(std::shared_ptr<FrameDealer> dealer) override { frames_.share(std::move(dealer)); }
   std::uint64_t left_out() const override { return frames_.left_out(); }
   double busy_seconds() const override { return frames_.busy_seconds(); }
 

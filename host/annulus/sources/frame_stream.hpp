@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -40,6 +41,8 @@ struct Pause {};
 
 using StreamItem = std::variant<Frame, BadFrame, Pause>;
 
+class FrameDealer;  // frame_dealer.hpp
+
 class FrameStream {
  public:
   virtual ~FrameStream() = default;
@@ -65,6 +68,10 @@ class FrameStream {
   // A hint, before the first next(): frames for which this holds need not be handed out, nor be read. Indices
   // count those that are handed out. Any thread of the stream asks.
   virtual void leave_out(const std::function<bool(const FrameId&)>& /*is_known*/) {}
+
+  // Before the first next(): only the frames of the dealer's blocks are handed out, the others count as left
+  // out. Throws kUsage if this stream cannot tell the places of its frames.
+  virtual void share(std::shared_ptr<FrameDealer> dealer);
 
   // How many frames were left out so far.
   virtual std::uint64_t left_out() const { return 0; }
