@@ -53,6 +53,12 @@ struct RunReport {
 // reported: what came before is in the output.
 RunReport run(const IntegrateConfig& config, const RunHooks& hooks = {}, std::stop_token stop = {});
 
+struct Share;  // share.hpp
+
+// The same for the frames that are this process's share of the scan. What is reported is of these.
+RunReport run(const IntegrateConfig& config, const Share& share, const RunHooks& hooks = {},
+              std::stop_token stop = {});
+
 // The same for frames that come from elsewhere: the configuration's inputs mean nothing.
 RunReport run(const IntegrateConfig& config, FrameStream& stream, const RunHooks& hooks = {},
               std::stop_token stop = {});

@@ -1,0 +1,37 @@
+// A master: a file that looks like the output of a whole scan, while its frames lie in the outputs of parts,
+// beside it.
+#pragma once
+
+#include <annulus/outputs/sink.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace annulus {
+
+// Where the parts of `out.nxs` lie, unless the user names them: `out.nxs.parts/part_003.nxs`.
+std::filesystem::path parts_folder(const std::filesystem::path& master);
+std::filesystem::path part_name(const std::filesystem::path& master, unsigned number);
+
+// All that lie there, by name. Empty if there is no such folder.
+std::vector<std::filesystem::path> find_parts(const std::filesystem::path& master);
+
+struct MasterContent {
+  std::uint64_t frames = 0;
+  std::uint64_t bad = 0;
+  std::uint64_t missing = 0;  // places before the last one that no part holds: a process did not get so far
+};
+
+// Writes, or replaces, the master of these parts: outputs of one plan and of one scan, closed or not, that
+// lie below the master's folder. Rows are in the order of their places (frame_index); those of places that no
+// part holds are not there. Parts without a frame are left out; at least one must have one. The file appears
+// complete or not at all. `if_exists`: kAppend replaces an output of any kind that is there, too, if it is a
+// master. Throws kInput for parts that cannot be read, differ in their plan, or hold a place twice; kOutput.
+MasterContent write_master(const std::filesystem::path& master,
+                           const std::vector<std::filesystem::path>& parts, IfExists if_exists);
+
+// Whether this output is one. False for what is not there, too.
+bool is_master(const std::filesystem::path& path);
+
+}  // namespace annulus
