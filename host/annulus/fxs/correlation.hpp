@@ -3,12 +3,11 @@
 #pragma once
 
 #include <annulus/correlation/correlation_sums.hpp>
-#include <annulus/correlation/legendre.hpp>
 #include <annulus/correlation/polar_image.hpp>
 #include <annulus/fxs/snapshot_table.hpp>
 #include <annulus/plan/axis.hpp>
 
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,41 +19,45 @@ namespace annulus {
 struct CorrelationSetup {
   PolarShape shape;
   int scale = 0;
-  PolarOptions polar;     // the mean, and the limits of it
-  Axis radial;            // the rings; without a unit if nobody says what they are
-  std::string plan_hash;  // of the plan that made the cakes; empty: images were polar already
+  PolarOptions polar;               // the mean, and the limits of it
+  Axis radial;                      // the rings; without a unit if nobody says what they are
+  std::string plan_hash;            // of the plan that made the cakes; empty: images were polar already
+  double normalization_factor = 1;  // divided the cakes
+  bool monitored = false;           // so did a monitor
 };
 
-// Why sums of these two cannot be added, as the end of a sentence; empty if they can.
-std::string difference_of(const CorrelationSetup& one, const CorrelationSetup& other);
+// Why sums of these two cannot be added: "`scale` is 4 here and 5 there". Empty if they can.
+std::string difference_of(const CorrelationSetup& here, const CorrelationSetup& there);
 
-// What Legendre coefficients are made with. None: none are made.
+// What Legendre coefficients are made with.
 struct LegendreChoice {
-  std::size_t highest = 20;
-  double wavelength = 0;  // m; 0: a flat Ewald sphere
+  std::size_t highest = 20;    // the largest l
+  double wavelength = 0;       // in the reciprocal unit of q; 0: a flat Ewald sphere
+  std::vector<double> q = {};  // of each ring; empty if the wavelength is 0
   bool operator==(const LegendreChoice&) const = default;
 };
 
 // How it came to be: written once, and taken over by those who add to it.
 struct CorrelationOrigin {
-  std::string program_version;
   std::string backend;
   std::string poni_text;
   std::string config_json;
-  std::vector<std::pair<std::string, std::string>> options;  // every option of the command, as text
   std::string working_directory;                             // what names of sources are relative to
+  std::vector<std::pair<std::string, std::string>> options;  // every option of the command, as text
 };
 
-struct Correlation {
+// All but the sums.
+struct CorrelationRecord {
   CorrelationSetup setup;
   CorrelationOrigin origin;
   SnapshotTable snapshots;
-  std::optional<LegendreChoice> legendre;
-  bool finished = false;  // its run came to its end; else there may be more images
+  std::optional<LegendreChoice> legendre;  // none: no coefficients are made
+  bool finished = false;                   // its run came to its end; else there may be more snapshots
+};
 
-  // One of them. Sums add up exactly; a preview is for looking at only.
-  std::optional<CorrelationSums> sums;
-  std::optional<PreviewSums> preview;
+struct Correlation {
+  CorrelationRecord record;
+  CorrelationSums sums;
 };
 
 }  // namespace annulus

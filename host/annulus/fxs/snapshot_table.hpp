@@ -3,6 +3,7 @@
 
 #include <annulus/outputs/stored_frames.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,7 +14,7 @@ namespace annulus {
 
 enum class SnapshotStatus : std::uint8_t {
   kCounted = 0,   // it is in the sums
-  kRejected = 1,  // its values are out of limits, or no integers of 16 bits
+  kRejected = 1,  // its mean is out of limits, or its values are no integers of 16 bits
   kBad = 2,       // it could not be read
 };
 
@@ -21,16 +22,16 @@ struct Snapshot {
   std::uint64_t index = 0;  // its place in the scan
   SourceId source_id = {};
   std::uint64_t in_source = 0;
-  double mean = 0;  // of all valid values; NaN if there is none
+  double mean = 0;           // of all valid values; NaN if there is none
+  std::uint32_t source = 0;  // in SnapshotTable::sources()
+  std::uint32_t reason = 0;  // in SnapshotTable::reasons(), from 1; 0: none
   SnapshotStatus status = SnapshotStatus::kCounted;
-  std::uint32_t source = 0;  // in SnapshotTable::sources
-  std::uint32_t reason = 0;  // in SnapshotTable::reasons, from 1; 0: none
 };
 
 // Texts are kept once, however many rows have them.
 class SnapshotTable {
  public:
-  // The texts of `row` are given beside it.
+  // Its texts are given beside the row. Throws kInput for more than 2^32 of them.
   void add(Snapshot row, const std::string& source, const std::string& reason);
 
   const std::vector<Snapshot>& rows() const { return rows_; }
@@ -40,7 +41,7 @@ class SnapshotTable {
   std::string reason_of(const Snapshot& row) const {
     return row.reason == 0 ? "" : reasons().at(row.reason - 1);
   }
-  std::uint64_t count(SnapshotStatus status) const { return counts_[static_cast<std::size_t>(status)]; }
+  std::uint64_t count(SnapshotStatus status) const { return counts_.at(static_cast<std::size_t>(status)); }
 
  private:
   struct Texts {
@@ -52,11 +53,11 @@ class SnapshotTable {
 
   std::vector<Snapshot> rows_;
   Texts sources_, reasons_;
-  std::uint64_t counts_[3] = {0, 0, 0};
+  std::array<std::uint64_t, 3> counts_ = {};
 };
 
-// The snapshots of several tables as one: by their places in the scan if no place occurs twice, as those of
-// parts of a run; else one table after the other. Throws kInput if a snapshot is in two of them.
+// The snapshots of several tables as one: by their places in the scan if no place occurs twice, as of parts
+// of a run, else one table after the other. Throws kInput if a snapshot is there twice.
 SnapshotTable join(const std::vector<const SnapshotTable*>& tables);
 
 }  // namespace annulus
