@@ -11,7 +11,7 @@ import h5py
 import numpy
 import pytest
 
-USAGE, INPUT, OUTPUT, SOME_BAD = 2, 3, 5, 7
+USAGE, INPUT, OUTPUT, SOME_BAD, INTERRUPTED = 2, 3, 5, 7, 130
 SIGNAL, MASK, C2 = (f"/entry/correlation/{name}" for name in ("signal", "mask", "c2"))
 # What says when and how a file was made.
 APART = {"/entry/process/date", "/entry/process/configuration", "/entry/checksums/header"}
@@ -213,9 +213,13 @@ def test_rings_and_legendre_of_polar_images(tmp_path, correlate):
             assert numpy.allclose(file["/entry/legendre/data"][row], expected, rtol=1e-8, atol=1e-6)
 
 
-def wait_for(path, process):
+def number_of(path):
+    return path.stat().st_ino if path.exists() else None
+
+
+def wait_for_another(path, before, process):
     end = time.monotonic() + 60
-    while not path.exists():
+    while number_of(path) in (None, before):
         assert process.poll() is None and time.monotonic() < end, "no checkpoint was written"
         time.sleep(0.002)
 
@@ -228,10 +232,12 @@ def test_a_killed_run_is_resumed(annulus, tmp_path):
     assert done.returncode == 0
     expected = contents(tmp_path / "whole.nxs")
     output = tmp_path / "c2.nxs"
-    for _ in range(2):
-        with subprocess.Popen([*command, "c2.nxs"], cwd=tmp_path) as process:
-            wait_for(output, process)
-            process.send_signal(signal.SIGKILL)
+    for number in (signal.SIGKILL, signal.SIGINT):
+        before = number_of(output)
+        with subprocess.Popen([*command, "c2.nxs"], cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
+            wait_for_another(output, before, process)
+            process.send_signal(number)
+            assert process.wait() == (-number if number == signal.SIGKILL else INTERRUPTED)
         # The last checkpoint is a whole file, of what came until then.
         with h5py.File(output, "r") as file:
             stored = len(file["/entry/snapshots/status"])
@@ -372,6 +378,9 @@ def test_verify_finds_changes(annulus, tmp_path, correlate):
             edit(file)
         done = annulus("verify", tmp_path / "c2.nxs")
         assert done.returncode == INPUT, path
+        if path in (SIGNAL, MASK, "/entry/snapshots/status"):
+            assert "does not have its checksum" in correlate("--polar", tmp_path / "images.npy", "--append", "--legendre", 2, "--flat-ewald",
+                                                            code=INPUT)
     (tmp_path / "c2.nxs").write_bytes(whole)
     assert annulus("verify", tmp_path / "c2.nxs").returncode == 0
 

@@ -82,6 +82,8 @@ def write_all(folder, program):
     run("map", folder / "scan.nxs", "--shape", "3,4", "--window", "low=0.6:1.2", "-o", folder / "images.nxs", "-q")
     run("tomo", folder / "scan.nxs", "--shape", "4,3", "--angle-range", 180, "--centre", 1, "-o", folder / "volume.nxs", "-q")
 
+    run("correlate", "--polar", folder / "seed_float.npy", "--legendre", 4, "--flat-ewald", "-o", folder / "correlation.nxs", "-q")
+
     def named(*names):
         return [folder / name for name in names]
 
@@ -94,6 +96,7 @@ def write_all(folder, program):
         "output": named("pattern.nxs", "cake.nxs"),
         "images": named("images.nxs"),
         "volume": named("volume.nxs"),
+        "correlation": named("correlation.nxs"),
         "poni": [poni],
         "json": named("seed.json"),
     }

@@ -84,6 +84,19 @@ def test_every_option_of_tomo_is_explained_and_no_other():
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", "".join(row.split("|")[1] for row in rows))) == offered
 
 
+def test_every_option_that_only_correlate_has_is_explained_and_no_other():
+    program = os.environ.get("ANNULUS")
+    if not program:
+        pytest.skip("ANNULUS does not name the program")
+
+    def offered(command):
+        help_text = subprocess.run([program, command, "--help"], capture_output=True, text=True, check=True).stdout
+        return set(re.findall(r"^ +(?:-\w,)?(--[a-z][a-z0-9-]+)", help_text, re.M))
+    rows = [row for row in (PROJECT / "docs" / "fxs.md").read_text().splitlines() if row.startswith("| `-")]
+    explained = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", "".join(row.split("|")[1] for row in rows if "split" not in row)))
+    assert explained == offered("correlate") - offered("integrate")
+
+
 def test_integrate_has_every_option_that_is_explained():
     program = os.environ.get("ANNULUS")
     if not program:

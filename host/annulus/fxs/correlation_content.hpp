@@ -13,6 +13,7 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ class CorrelationContent {
   CorrelationRecord record() const;
   CorrelationSums sums(std::uint64_t images) const;
   LegendreCoefficients coefficients() const;
+
+  // What does not have the checksum that was stored with it.
+  std::vector<std::string> changed(std::span<const std::byte> signal, std::span<const std::byte> mask) const;
 
   bool flag(const std::string& path) const;
   std::uint64_t number(const std::string& path) const;

@@ -5,7 +5,7 @@
 #include <annulus/fxs/correlation_reader.hpp>
 #include <annulus/hdf5/derived_file.hpp>
 #include <annulus/hdf5/open_file.hpp>
-#include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/reader.hpp>
 
 #include <fmt/format.h>
@@ -225,6 +225,21 @@ CorrelationSums CorrelationContent::sums(std::uint64_t images) const {
   return sums;
 }
 
+std::vector<std::string> CorrelationContent::changed(std::span<const std::byte> signal,
+                                                     std::span<const std::byte> mask) const {
+  std::vector<std::string> changed;
+  const auto stored = [&](const char* name) {
+    return number(std::string(layout_of::kChecksums) + "/" + name);
+  };
+  if (stored("signal") != row_checksum(checksum_seed(layout_of::kSignal), signal))
+    changed.emplace_back(layout_of::kSignal);
+  if (stored("mask") != row_checksum(checksum_seed(layout_of::kMask), mask))
+    changed.emplace_back(layout_of::kMask);
+  if (stored("header") != header_checksum(file(), layout_of::kWithoutHeader))
+    changed.emplace_back("what is stored beside the sums");
+  return changed;
+}
+
 bool is_correlation_file(const fs::path& path) {
   if (!probe_output(path)) return false;
   const Hdf5Session scope;
@@ -247,7 +262,12 @@ Correlation read_correlation_sums(const fs::path& path) {
   }
   const Hdf5Session scope;
   Correlation correlation{content.record(), {}};
-  correlation.sums = content.sums(correlation.record.snapshots.count(SnapshotStatus::kCounted));
+  CorrelationSums& sums = correlation.sums;
+  sums = content.sums(correlation.record.snapshots.count(SnapshotStatus::kCounted));
+  const auto changed =
+      content.changed(std::as_bytes(std::span(sums.signal)), std::as_bytes(std::span(sums.mask)));
+  if (!changed.empty())
+    content.fields().refuse(fmt::format("{} does not have its checksum", changed.front()));
   return correlation;
 }
 
