@@ -1,4 +1,5 @@
 #include <annulus/core/error.hpp>
+#include <annulus/correlation/correlation_sums.hpp>
 #include <annulus/fxs/correlation_reader.hpp>
 
 #include <fmt/core.h>
@@ -23,7 +24,8 @@ constexpr double kSmallestView = 8;
 constexpr double kBelowView = 4.2;
 constexpr double kAboveView = 2.9;
 constexpr double kPageHeading = 2.4;
-constexpr double kTextOfPage = 13;  // pixels of a line
+constexpr double kTextOfPage = 13;   // pixels of a line
+constexpr double kLegendRoom = 8.6;  // beside the curves, which would cross it
 constexpr std::size_t kMostOrders = 7;
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
@@ -212,7 +214,7 @@ class CorrelationPage {
                   "correlate more snapshots");
     }
     view.left_room = widest_label(value_ticks(*view.decades, PlotScale::kLog, kTicks)) + 3.2;
-    view.right_room = 1.5;
+    view.right_room = kLegendRoom;
     views_.push_back(std::move(view));
   }
 
@@ -316,9 +318,11 @@ class CorrelationPage {
     panel.x_high = rings_.ends.high;
     panel.y_low = view.decades->low;
     panel.y_high = view.decades->high;
+    Panel beside = panel;
+    beside.right += kLegendRoom * em;
+    draw_legend(canvas, beside, view.curves);
     canvas.begin_panel(panel);
     for (const Curve& curve : view.curves) draw_line(canvas, curve, rings_.places, PlotScale::kLog);
-    draw_legend(canvas, panel, view.curves);
     canvas.frame();
     canvas.x_axis(linear_ticks(panel.x_low, panel.x_high, ticks_for(panel.right - panel.left, 6 * em)),
                   label_of_rings(correlation_.setup.radial));
