@@ -160,6 +160,31 @@ def test_frames_are_the_same_in_every_format(annulus, simulate, tmp_path):
     numpy.testing.assert_allclose(ring, known["mean/data"], rtol=0.4)
 
 
+def test_frames_correlate_as_expected(annulus, simulate, tmp_path):
+    """From detector frames to C2 on the rings of the truth, with photon noise, blank shots and changing beam."""
+    rings = ["--npt", 12, "--npt-azim", 32, "--radial-range", 0.3, 1.5]
+    folder = simulate("--detector", "Eiger500k", "-n", 80, "--particle", "dimer", "--blank", 0.1, "--beam-variation", 0.3,
+                      "--format", "eiger", *rings)
+    known = truth(folder)
+    output = tmp_path / "c2.nxs"
+    done = annulus("correlate", folder / "scan_master.h5", "-u", "q_nm^-1", "--split", "no", "--polarization", 0.99,
+                   "--least-mean", 0.01, "-q", "-o", output, *rings)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(output) as file:
+        found = file["entry/correlation/c2"][()]
+        q, angle = file["entry/c2_on_ring/q"][()], file["entry/c2_on_ring/angle"][()]
+        status = file["entry/snapshots/status"][()]
+    numpy.testing.assert_allclose(q, known["c2_on_ring/q"], rtol=1e-6)
+    numpy.testing.assert_allclose(angle, known["c2_on_ring/angle"], atol=1e-12)
+    assert ((status != 0) == (known["shots/beam"] == 0)).all() and status.any()
+    expected = known["correlation/c2_mean_subtracted"]
+    first, second = numpy.triu_indices(12)
+    sizes = numpy.sqrt(expected[first == second, 0])
+    differences = (found - expected)[:, 2:-1] / (sizes[first] * sizes[second])[:, None]
+    # 10 shots are 0.12 off (FxsStatistics), so that 70 are 0.045; a bin's width and its few photons add a little.
+    assert numpy.sqrt((differences**2).mean()) < 0.08
+
+
 def test_options_that_do_not_apply_are_refused(annulus, tmp_path):
     for words in (["--fxs", "--phantom", "discs"], ["--fxs", "--calibrant", "Si"], ["--fxs", "--ring-counts", 3], ["--blank", 0.1],
                   ["--photons", 100], ["--format", "polar"], ["--fxs", "--format", "polar", "--detector", "Eiger1M"],
