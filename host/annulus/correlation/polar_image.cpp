@@ -97,7 +97,7 @@ struct RingSums {
 
  private:
   static void add(double value, double& sum, double& count) {
-    const bool valid = value == value;
+    const bool valid = !std::isnan(value);
     sum += valid ? value : 0.0;
     count += valid ? 1.0 : 0.0;
   }
@@ -151,7 +151,7 @@ bool round_values(const Rounding& rounding, const double* values, const double* 
                   std::size_t level_step, std::size_t count, std::int16_t* integers, std::uint8_t* valid) {
   bool fit = true;
   for (std::size_t i = 0; i < count; ++i) {
-    const bool is_valid = !kMasked || values[i] == values[i];
+    const bool is_valid = !kMasked || !std::isnan(values[i]);
     const double rounded = is_valid ? rounding.round(values[i] - levels[i * level_step]) : 0.0;
     fit &= Rounding::fits(rounded);
     integers[i] = static_cast<std::int16_t>(static_cast<std::int32_t>(rounded));
