@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t kBeamStream = ~std::uint64_t{0};
 constexpr std::uint64_t kFirstParticleStream = std::uint64_t{1} << 62;
 
-constexpr double kMostTruthValues = 1 << 28;  // 2 GiB
+constexpr double kMostTruthValues = 1 << 26;  // half a GiB
+constexpr double kLeastIntensity = 1e-200;    // photons for less would be no number
 
 void check(const FxsOptions& options, const QRange& range, double wavelength) {
   require_within("`frames`", static_cast<double>(options.frames), 1, 1e9);
@@ -23,7 +24,7 @@ void check(const FxsOptions& options, const QRange& range, double wavelength) {
   require_within("`photons`", options.photons, 1e-6, 1e15);
   require_within("`beam_variation`", options.beam_variation, 0, 1);
   require_within("`blank`", options.blank, 0, 1);
-  require_within("`npt`", options.rings, 1, 2000);
+  require_within("`npt`", options.rings, 1, 1000);
   require_within("`npt_azim`", options.angles, 2, 100000);
   const double values = 0.5 * options.rings * (options.rings + 1.0) * options.angles;
   if (values > kMostTruthValues) {
@@ -83,6 +84,13 @@ std::vector<double> FxsSample::shot(std::uint64_t shot, const ParticleIntensity&
   for (const Orientation& orientation : orientations(shot)) intensity.add(orientation, values);
   for (double& value : values) value *= strength;
   return values;
+}
+
+double FxsSample::photons_per_intensity(double mean_of_one) const {
+  if (mean_of_one > kLeastIntensity)
+    return options_.photons / (mean_of_one * static_cast<double>(options_.particles));
+  throw Error(ErrorKind::kUsage, "`particle`", "it scatters nothing to where it is seen",
+              "take narrower Gaussians, or a smaller q");
 }
 
 double FxsSample::count(double mean, std::uint64_t shot, std::uint64_t place) const {

@@ -56,6 +56,11 @@ class FxsSample {
   // beam.
   std::vector<double> shot(std::uint64_t shot, const ParticleIntensity& intensity) const;
 
+  // Photons for an |A|^2 of 1, such that a shot with a beam of 1 has as many as asked for, where the mean
+  // over orientations of one particle, summed over all places, is `mean_of_one`. Throws kUsage if that is
+  // nothing.
+  double photons_per_intensity(double mean_of_one) const;
+
   // A count for a mean number of photons: a Poisson variate that belongs to the shot and the place, or the
   // mean.
   double count(double mean, std::uint64_t shot, std::uint64_t place) const;

@@ -1,4 +1,3 @@
-#include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/geometry/projection.hpp>
 
@@ -14,7 +13,7 @@
 namespace annulus {
 namespace {
 
-constexpr double kTangentOfWidestAngle = 0.087488663525924;  // 5 degrees
+constexpr double kTangentOfWidestShot = 0.087488663525924;  // 5 degrees
 
 // Of each pixel's centre.
 ScatteringVectors vectors_of(const Geometry& geometry, unsigned threads) {
@@ -83,19 +82,14 @@ double mean_of_all_pixels(const Particle& particle, const ScatteringVectors& vec
 
 }  // namespace
 
-FxsScan::FxsScan(FxsOptions options) : geometry_(beamline_geometry(options, kTangentOfWidestAngle)) {
+FxsScan::FxsScan(FxsOptions options) : geometry_(beamline_geometry(options, kTangentOfWidestShot)) {
   const unsigned threads = options.threads;
   ScatteringVectors vectors = vectors_of(geometry_, threads);
   const QRange range = whole_rings(vectors, geometry_.detector.shape);
   sample_ = std::make_shared<FxsSample>(std::move(options), range);
   gain_ = pixel_gains(geometry_, sample_->options());
-  const double mean = mean_of_all_pixels(sample_->particle(), vectors, gain_);
-  if (!(mean > 0)) {
-    throw Error(ErrorKind::kUsage, "`particle`", "it scatters nothing onto the detector",
-                "take a smaller particle or a longer distance");
-  }
   photons_per_intensity_ =
-      sample_->options().photons / (mean * static_cast<double>(sample_->options().particles));
+      sample_->photons_per_intensity(mean_of_all_pixels(sample_->particle(), vectors, gain_));
   intensity_ = std::make_shared<ParticleIntensity>(sample_->particle(), std::move(vectors), threads);
 }
 

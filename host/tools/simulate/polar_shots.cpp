@@ -1,5 +1,4 @@
 #include <annulus/core/atomic_file.hpp>
-#include <annulus/core/error.hpp>
 
 #include <fmt/core.h>
 #include <tools/simulate/orientation_average.hpp>
@@ -55,12 +54,7 @@ PolarShots::PolarShots(FxsOptions options)
       intensity_(sample_.particle(), vectors_of(sample_), sample_.options().threads) {
   double mean = 0;
   for (const double q : sample_.rings()) mean += mean_intensity(sample_.particle(), q);
-  mean *= sample_.options().angles * static_cast<double>(sample_.options().particles);
-  if (!(mean > 0)) {
-    throw Error(ErrorKind::kUsage, "`particle`", "it scatters nothing into the rings",
-                "take a smaller particle or a smaller q");
-  }
-  photons_per_intensity_ = sample_.options().photons / mean;
+  photons_per_intensity_ = sample_.photons_per_intensity(mean * sample_.options().angles);
 }
 
 std::vector<float> PolarShots::image(std::uint64_t i) const {

@@ -2,6 +2,7 @@
 // statistical, and falls as 1 / sqrt(N).
 #include <annulus/correlation/correlator.hpp>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <tools/simulate/orientation_average.hpp>
 #include <tools/simulate/polar_shots.hpp>
@@ -129,6 +130,9 @@ TEST_P(FxsStatistics, CorrelationApproachesTheOrientationAverageAsOneOverTheRoot
   if (kSanitized) return;  // the rest takes the same paths, more often
   const double thousand = root_mean_square(differences(shots, 1000, 10, 10000));
   const double ten_thousand = root_mean_square(differences(shots, 10000, 4, 30000));
+  // For docs/correlation.md: --gtest_output=xml shows them.
+  RecordProperty("relative_difference_of_10_100_1000_10000_shots",
+                 fmt::format("{:.4f} {:.4f} {:.4f} {:.4f}", ten, hundred, thousand, ten_thousand));
   EXPECT_NEAR(std::log10(thousand / ten), -1, 0.1) << ten << " " << thousand;
   EXPECT_NEAR(std::log10(ten_thousand / ten), -1.5, 0.15) << ten << " " << ten_thousand;
 }
