@@ -1,4 +1,6 @@
 #include <annulus/engine/merge.hpp>
+#include <annulus/fxs/correlation_reader.hpp>
+#include <annulus/fxs/merge_correlations.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -49,10 +51,33 @@ std::string outcome(const MergeOptions& options, const MergeReport& report) {
   return text;
 }
 
+int merge_snapshots(const MergeCommand& command) {
+  const MergeOptions& options = command.options;
+  if (options.to != MergeTo::kFrames || options.scans) {
+    throw Error(ErrorKind::kUsage, "merge",
+                "sums of correlations add up, and nothing else can be made of them",
+                "leave `virtual`, `mean`, `sum` and `scans` out");
+  }
+  const MergedCorrelations merged = merge_correlations(options.inputs, options.output, options.overwrite);
+  const std::string output = options.output.string();
+  if (command.json) {
+    const nlohmann::ordered_json json{{"snapshots", merged.counted},
+                                      {"rejected", merged.rejected},
+                                      {"bad", merged.bad},
+                                      {"output", output}};
+    print("{}\n", as_text(json));
+  } else if (!command.quiet) {
+    print("correlations of {} snapshots in {} files added up, {} rejected, {} bad\nwritten: {}\n",
+          merged.counted, merged.files, merged.rejected, merged.bad, on_one_line(output));
+  }
+  return merged.bad > 0 ? kSomeFramesBad : kSuccess;
+}
+
 int merge(MergeCommand& command) {
   MergeOptions& options = command.options;
   options.inputs.assign(command.inputs.begin(), command.inputs.end());
   options.to = chosen(command);
+  if (is_correlation_file(options.inputs.front())) return merge_snapshots(command);
   Progress progress("merging", command.quiet || command.json);
   const MergeReport report = merge_outputs(options, catch_interrupts(), [&](const ReductionProgress& now) {
     progress.update(now.frames, now.bad, now.expected);
@@ -76,10 +101,13 @@ int merge(MergeCommand& command) {
 
 void add_merge(CommandLine& program) {
   Command command =
-      program.add_command("merge", "Put outputs of one plan together: their frames, or their mean");
+      program.add_command("merge", "Put outputs of one plan together: frames, a mean, correlations");
   const auto state = std::make_shared<MergeCommand>();
   MergeOptions& options = state->options;
-  command.add_positional("inputs", &state->inputs, "NeXus files that 'annulus integrate' wrote").required();
+  command
+      .add_positional("inputs", &state->inputs,
+                      "NeXus files that 'annulus integrate' or 'annulus correlate' wrote")
+      .required();
   command.add("output", &options.output, "File to write", 'o').required();
   command.add("virtual", &state->as_master,
               "Write a master: frames stay in the files, which must lie below its folder");

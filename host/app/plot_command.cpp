@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/text.hpp>
+#include <annulus/fxs/correlation_reader.hpp>
 #include <annulus/outputs/image_file.hpp>
 #include <annulus/xrd_ct/volume_reader.hpp>
 
@@ -27,6 +28,8 @@ struct PlotCommand {
   std::vector<std::string> images;
   std::string beside;
   std::string voxel;
+  std::string view;
+  bool absolute = false;
   PlotOptions options;
   bool overwrite = false;
   bool quiet = false;
@@ -157,15 +160,45 @@ void plot_patterns(const PlotCommand& command, const std::filesystem::path& pict
   }
 }
 
+CorrelationView view_from_name(const std::string& name) {
+  if (name.empty() || name == "all") return CorrelationView::kAll;
+  if (name == "on_ring") return CorrelationView::kOnRing;
+  if (name == "at_zero") return CorrelationView::kAtZero;
+  if (name == "legendre") return CorrelationView::kLegendre;
+  throw Error(ErrorKind::kUsage, "`view`", fmt::format("{} is not known", in_quotes(name)),
+              "all, on_ring, at_zero or legendre");
+}
+
+void plot_correlation_file(const PlotCommand& command, const std::filesystem::path& picture) {
+  constexpr const char* kCure = "leave it out: the file holds a correlation";
+  if (command.stack) refuse_option("`stack`", "a correlation has no frames to stack", kCure);
+  if (!command.options.frames.empty()) refuse_option("`frame`", "a correlation has no frames", kCure);
+  if (!command.images.empty()) refuse_option("`image`", "a correlation has a `view` instead", kCure);
+  if (!command.voxel.empty()) refuse_option("`voxel`", "only tomograms of all bins have voxels", kCure);
+  if (!command.beside.empty()) refuse_option("`beside`", "only images are drawn beside each other", kCure);
+  const CorrelationView view = view_from_name(command.view);
+  const StoredCorrelation correlation = read_correlation(command.input);
+  check_replaceable(picture, command.overwrite);
+  plot_correlation(correlation, view, command.absolute, command.options, picture);
+}
+
 int plot(const PlotCommand& command) {
   std::filesystem::path picture = command.picture;
   const DerivedFile kind = derived_file(command.input);
   if (picture.empty()) {
     std::string which = command.stack ? "_stack" : "";
     if (!command.voxel.empty()) which = "_voxel_" + command.voxel;
+    if (!command.view.empty()) which = "_" + command.view;
     picture = std::filesystem::path(command.input).stem().string() + which + ".png";
   }
-  if (kind == DerivedFile::kVolume && !command.voxel.empty()) {
+  if (kind != DerivedFile::kCorrelation) {
+    constexpr const char* kCure = "leave it out: the file holds no correlation";
+    if (!command.view.empty()) refuse_option("`view`", "only correlations have views", kCure);
+    if (command.absolute) refuse_option("`absolute`", "only correlations are drawn as ratios", kCure);
+  }
+  if (kind == DerivedFile::kCorrelation) {
+    plot_correlation_file(command, picture);
+  } else if (kind == DerivedFile::kVolume && !command.voxel.empty()) {
     plot_voxel(command, picture);
   } else if (kind != DerivedFile::kNone) {
     plot_file_of_images(command, picture);
@@ -180,11 +213,11 @@ int plot(const PlotCommand& command) {
 
 void add_plot(CommandLine& program) {
   Command command = program.add_command(
-      "plot", "Draw patterns, cakes, the stack of a scan, images or tomograms, to PNG or SVG");
+      "plot", "Draw patterns, cakes, the stack of a scan, images, tomograms or correlations, to PNG or SVG");
   const auto state = std::make_shared<PlotCommand>();
   command
       .add_positional("input", &state->input,
-                      "NeXus file of patterns, cakes or images, or a tomogram of all bins")
+                      "NeXus file of patterns, cakes or images, a tomogram of all bins, or a correlation")
       .required();
   command.add("output", &state->picture, "Picture, .png or .svg (default: named after the input)", 'o');
   command.add("stack", &state->stack, "All frames as a map of frame number and radial axis");
@@ -197,6 +230,12 @@ void add_plot(CommandLine& program) {
   command.add("beside", &state->beside,
               "File of images, or tomogram, to draw at the left of those of the input");
   command.add("voxel", &state->voxel, "Of a tomogram: draw the pattern of this voxel, Y,X, from 0");
+  command.add(
+      "view", &state->view,
+      "Of a correlation: on_ring (C2 of each ring with itself over the angle), at_zero (of all pairs of "
+      "rings, at angle 0), legendre (coefficients) or all (default)");
+  command.add("absolute", &state->absolute,
+              "Of a correlation: C2 as it is stored, not relative to each ring");
   add_scale(command, state->options.scale);
   command.add("radial_range", &state->options.radial_range,
               "Part of the axis to show; of a tomogram, that the image is the mean of");

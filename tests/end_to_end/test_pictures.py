@@ -139,3 +139,49 @@ def test_options_that_do_not_go_with_a_volume_are_named(annulus, volume, tmp_pat
         assert done.returncode == USAGE, (args, done.stderr)
         assert all(word in done.stderr for word in words), done.stderr
     assert not (tmp_path / "none.png").exists()
+
+
+@pytest.fixture(scope="module")
+def correlation(annulus, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("correlation")
+    done = annulus("simulate", "--fxs", "--format", "polar", "-n", 50, "--npt", 8, "--npt-azim", 24, "-q", "-o", folder)
+    assert done.returncode == 0, done.stderr
+    made = {}
+    for name, args in {"plain": [], "coefficients": ["--legendre", 6, "--flat-ewald"], "fast": ["--fast"],
+                       "kept": ["--keep-mean"]}.items():
+        made[name] = folder / f"{name}.nxs"
+        done = annulus("correlate", "--polar", "--radial-range", 0, 3, "-u", "q_nm^-1", "-q", "-o", made[name], *args,
+                       folder / "scan.npy")
+        assert done.returncode == 0, done.stderr
+    return made
+
+
+def test_correlations_are_drawn(annulus, correlation, tmp_path):
+    sizes = {}
+    for name, args in {"plain": [], "coefficients": [], "fast": ["--view", "at_zero"], "kept": ["--scale", "log"]}.items():
+        for ending in ("png", "svg"):
+            picture = tmp_path / f"{name}.{ending}"
+            done = annulus("plot", correlation[name], "-o", picture, *args)
+            assert done.returncode == 0, done.stderr
+        png = (tmp_path / f"{name}.png").read_bytes()
+        assert png.startswith(b"\x89PNG") and b"<svg" in picture.read_bytes()[:500]
+        sizes[name] = int.from_bytes(png[16:20], "big")
+    assert sizes["fast"] < sizes["plain"] < sizes["coefficients"]
+
+
+def test_options_that_do_not_go_with_a_correlation_are_named(annulus, correlation, tmp_path):
+    done = annulus("simulate", "--phantom", "discs", "--voxels", 4, "--angles", 1, "-o", tmp_path / "scan", "-q")
+    assert done.returncode == 0, done.stderr
+    image = tmp_path / "scan" / "scan_phantom.nxs"
+    plain = correlation["plain"]
+    for file, args, words in ((plain, ["--stack"], ["--stack"]), (plain, ["--frame", 0], ["--frame"]),
+                              (plain, ["--image", "a"], ["--image", "--view"]), (plain, ["--voxel", "1,1"], ["--voxel"]),
+                              (plain, ["--beside", image], ["--beside"]), (plain, ["--view", "side"], ["--view", "on_ring"]),
+                              (plain, ["--view", "legendre"], ["--view", "--legendre"]),
+                              (plain, ["--scale", "log"], ["--scale", "linear or sqrt"]),
+                              (plain, ["--radial-range", 7, 9], ["--radial-range"]),
+                              (image, ["--view", "all"], ["--view"]), (image, ["--absolute"], ["--absolute"])):
+        done = annulus("plot", file, "-o", tmp_path / "none.png", *args)
+        assert done.returncode == USAGE, (args, done.stderr)
+        assert all(word in done.stderr for word in words), done.stderr
+    assert not (tmp_path / "none.png").exists()

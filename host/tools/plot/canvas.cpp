@@ -61,6 +61,17 @@ bool is_complete(const std::filesystem::path& path, bool vector) {
   return std::memcmp(tail.data() + 4, kPngEnd.data(), kPngEnd.size()) == 0;
 }
 
+// The colour of a level, 0 to 255, on the way through equally spaced ones.
+Colour between(std::span<const Colour> points, int level) {
+  const double position = std::clamp(level, 0, 255) / 255.0 * static_cast<double>(points.size() - 1);
+  const auto index = std::min<std::size_t>(static_cast<std::size_t>(position), points.size() - 2);
+  const double share = position - static_cast<double>(index);
+  const auto mix = [share](int a, int b) { return static_cast<int>(std::lround(a + share * (b - a))); };
+  const Colour& a = points[index];
+  const Colour& b = points[index + 1];
+  return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
+}
+
 }  // namespace
 
 Colour stack_colour(int level) {
@@ -73,13 +84,18 @@ Colour stack_colour(int level) {
                                            {92, 200, 99},
                                            {170, 220, 50},
                                            {253, 231, 37}}};
-  const double position = std::clamp(level, 0, 255) / 255.0 * (kPoints.size() - 1);
-  const auto index = std::min<std::size_t>(static_cast<std::size_t>(position), kPoints.size() - 2);
-  const double share = position - static_cast<double>(index);
-  const auto mix = [share](int a, int b) { return static_cast<int>(std::lround(a + share * (b - a))); };
-  const Colour& a = kPoints[index];
-  const Colour& b = kPoints[index + 1];
-  return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
+  return between(kPoints, level);
+}
+
+Colour two_sided_colour(int level) {
+  constexpr std::array<Colour, 7> kPoints{{{12, 44, 102},
+                                           {40, 108, 178},
+                                           {142, 188, 222},
+                                           {248, 248, 248},
+                                           {240, 168, 138},
+                                           {198, 64, 62},
+                                           {108, 8, 32}}};
+  return between(kPoints, level);
 }
 
 // PLplot cannot tell how wide a text is: this is the advance of a digit in its sans serif font, a little more

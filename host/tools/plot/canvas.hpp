@@ -49,6 +49,9 @@ std::vector<Tick> log_ticks(double low, double high, int wanted);
 // colour-blind.
 Colour stack_colour(int level);
 
+// Dark blue over white to dark red: level 127 and 128 are the middle, and both sides are equally bright.
+Colour two_sided_colour(int level);
+
 // How many labelled ticks fit on a length, each with `room`.
 inline int ticks_for(double length, double room) { return std::max(2, static_cast<int>(length / room)); }
 

@@ -19,6 +19,7 @@ ColourBar::ColourBar(const Panel& panel, const Contrast& contrast, double em)
       panel.right + kLeftEdge * em, panel.right + kRightEdge * em, panel.bottom, panel.top, 0, 1, 0, 1};
   if (contrast.values_below()) colours.bottom += kPoint * em;
   if (contrast.values_above()) colours.top -= kPoint * em;
+  for (int level = 0; level < Contrast::kLevels; ++level) levels.push_back(contrast.colour(level));
   ticks = contrast.ticks(ticks_for(colours.top - colours.bottom, 4.5 * em));
 }
 
@@ -40,16 +41,17 @@ void draw_colour_bar(Canvas& canvas, const ColourBar& bar, const std::string& wo
   // Each point is half of a kite; the other half lies below the colours, so that there is no seam.
   const std::array<double, 4> x{colours.left, middle, colours.right, middle};
   if (bar.low_tip < colours.bottom) {
-    canvas.fill(x, std::array{colours.bottom, bar.low_tip, colours.bottom, centre}, stack_colour(0), 1);
+    canvas.fill(x, std::array{colours.bottom, bar.low_tip, colours.bottom, centre}, bar.levels.front(), 1);
   }
   if (bar.high_tip > colours.top) {
-    canvas.fill(x, std::array{colours.top, bar.high_tip, colours.top, centre},
-                stack_colour(Contrast::kLevels - 1), 1);
+    canvas.fill(x, std::array{colours.top, bar.high_tip, colours.top, centre}, bar.levels.back(), 1);
   }
   canvas.begin_panel(bar.colours);
-  for (int level = 0; level < Contrast::kLevels; ++level) {
-    canvas.rectangle(0, 1, static_cast<double>(level) / Contrast::kLevels,
-                     std::min(1.0, (level + 2.0) / Contrast::kLevels), stack_colour(level));
+  const auto count = static_cast<double>(bar.levels.size());
+  double level = 0;
+  for (const Colour& colour : bar.levels) {
+    canvas.rectangle(0, 1, level / count, std::min(1.0, (level + 2) / count), colour);
+    ++level;
   }
   canvas.begin_page();
   canvas.line(

@@ -15,6 +15,7 @@ struct ColourBar {
   double low_tip;   // of the points, in pixels; where the colours end if there is no point
   double high_tip;
   std::vector<Tick> ticks;
+  std::vector<Colour> levels;
 };
 
 // What a bar takes to the right of the panel, in lines of text, with words beside it or without.

@@ -23,8 +23,9 @@ bool can_be_shown(const StackGrid& grid, PlotScale scale) {
       grid.values, [scale](double v) { return std::isfinite(v) && (scale != PlotScale::kLog || v > 0); });
 }
 
-Contrast::Contrast(const StackGrid& grid, PlotScale scale) : scale_(scale) {
-  std::vector<double> values = grid.values;
+Contrast::Contrast(const StackGrid& grid, PlotScale scale) : Contrast(grid, scale, grid.values) {}
+
+Contrast::Contrast(const StackGrid& grid, PlotScale scale, std::vector<double> values) : scale_(scale) {
   if (scale == PlotScale::kLog) {
     std::replace_if(
         values.begin(), values.end(), [](double v) { return !(v > 0); },
@@ -39,11 +40,36 @@ Contrast::Contrast(const StackGrid& grid, PlotScale scale) : scale_(scale) {
         "choose another range or scale");
   }
   if (!(high_ > low_)) high_ = low_ + std::max(1.0, std::abs(low_) * 1e-3);
+  find_values_beyond(grid);
+}
+
+Contrast Contrast::around_zero(const StackGrid& grid, PlotScale scale, std::vector<double> decisive) {
+  Contrast contrast;
+  contrast.scale_ = scale;
+  contrast.around_zero_ = true;
+  for (double& value : decisive) value = std::abs(value);
+  const double limit = quantile(decisive, kHighShare);
+  contrast.high_ = limit > 0 ? limit : 1;
+  contrast.low_ = -contrast.high_;
+  contrast.find_values_beyond(grid);
+  return contrast;
+}
+
+void Contrast::find_values_beyond(const StackGrid& grid) {
   values_below_ = std::ranges::any_of(grid.values, [this](double v) { return v < low_; });
   values_above_ = std::ranges::any_of(grid.values, [this](double v) { return v > high_; });
 }
 
+Colour Contrast::colour(int level) const {
+  return around_zero_ ? two_sided_colour(level) : stack_colour(level);
+}
+
 double Contrast::position(double value) const {
+  if (around_zero_) {
+    const double share = std::clamp(std::abs(value) / high_, 0.0, 1.0);
+    const double distance = scale_ == PlotScale::kSqrt ? std::sqrt(share) : share;
+    return 0.5 + std::copysign(0.5 * distance, value);
+  }
   if (scale_ == PlotScale::kLog) {
     return value > 0 ? std::log10(value / low_) / std::log10(high_ / low_) : 0;
   }
@@ -96,7 +122,7 @@ void draw_cells(Canvas& canvas, const StackGrid& grid, const std::optional<Contr
       while (end < grid.columns && level_at(row, end) == level) ++end;
       canvas.rectangle(grid.x_edges[begin], std::min(grid.x_edges[end] + pixel_x, panel.x_high),
                        grid.y_edges[row], std::min(grid.y_edges[row + 1] + pixel_y, panel.y_high),
-                       level == Contrast::kNoValue ? kNeutral : stack_colour(level));
+                       level == Contrast::kNoValue ? kNeutral : contrast->colour(level));
       begin = end;
     }
   }

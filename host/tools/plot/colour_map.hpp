@@ -19,7 +19,13 @@ class Contrast {
   static constexpr int kNoValue = -1;
 
   Contrast(const StackGrid& grid, PlotScale scale);
+  // Of these values only, such as those that have no outliers, though all of the grid are drawn.
+  Contrast(const StackGrid& grid, PlotScale scale, std::vector<double> decisive);
 
+  // Zero in the middle, and as far to both sides; linear, or with low values spread.
+  static Contrast around_zero(const StackGrid& grid, PlotScale scale, std::vector<double> decisive);
+
+  Colour colour(int level) const;
   double position(double value) const;  // on the colour bar, which goes from 0 to 1
   int level(double value) const;        // 0 to kLevels - 1, or kNoValue for NaN
   std::vector<Tick> ticks(int wanted) const;
@@ -29,7 +35,11 @@ class Contrast {
   bool values_above() const { return values_above_; }
 
  private:
-  PlotScale scale_;
+  Contrast() = default;
+  void find_values_beyond(const StackGrid& grid);
+
+  PlotScale scale_ = PlotScale::kLinear;
+  bool around_zero_ = false;
   bool values_below_ = false;
   bool values_above_ = false;
   double low_ = 0;

@@ -1,5 +1,5 @@
 // Pictures of output files: a pattern as a line, a scan as a map of frames, a cake as a map of its bins;
-// images over two axes in panels.
+// images over two axes in panels; correlations of snapshots.
 #pragma once
 
 #include <annulus/outputs/reader.hpp>
@@ -13,6 +13,8 @@
 #include <vector>
 
 namespace annulus {
+
+struct StoredCorrelation;
 
 enum class PlotScale { kLinear, kSqrt, kLog };
 
@@ -45,5 +47,16 @@ void plot_stack(const PatternFile& file, const PlotOptions& options, const std::
 // would be very thin. Cells without a value are grey, and a panel without any says so.
 void plot_images(const std::vector<std::vector<GridImage>>& rows, const PlotOptions& options,
                  const std::filesystem::path& picture);
+
+// What of a correlation is drawn: C2(q, q, d), C2(q, q', 0), the coefficients B_l(q, q) of several l, or all
+// that there is side by side.
+enum class CorrelationView { kAll, kOnRing, kAtZero, kLegendre };
+
+// C2(q, q, d) of each ring is shown relative to its scatter over d, so that weak rings are seen, or, where
+// means were kept, to its mean; C2(q, q', 0) as a coefficient of correlation. Or, if `absolute`, all as it is
+// stored. The colours do not follow what products of a value with itself have of photon noise. Coefficients
+// are on a logarithmic axis.
+void plot_correlation(const StoredCorrelation& correlation, CorrelationView view, bool absolute,
+                      const PlotOptions& options, const std::filesystem::path& picture);
 
 }  // namespace annulus

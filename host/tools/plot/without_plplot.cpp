@@ -31,4 +31,9 @@ void plot_images(const std::vector<std::vector<GridImage>>&, const PlotOptions&,
   refuse(picture);
 }
 
+void plot_correlation(const StoredCorrelation&, CorrelationView, bool, const PlotOptions&,
+                      const std::filesystem::path& picture) {
+  refuse(picture);
+}
+
 }  // namespace annulus
