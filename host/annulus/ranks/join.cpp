@@ -50,7 +50,7 @@ std::shared_ptr<Ranks> join_ranks(const std::filesystem::path& module) {
     throw cannot_join(
         launch, fmt::format("MPI finds {}", found),
         "start it with the mpirun of the MPI that Annulus was built with; with srun, choose the "
-        "--mpi that this MPI speaks");
+        "kind of MPI that it speaks");
   }
   if (found == 1) return alone();
   return make_messaging_ranks(std::move(messenger));
