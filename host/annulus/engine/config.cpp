@@ -2,6 +2,7 @@
 #include <annulus/engine/columns.hpp>
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/enum_names.hpp>
+#include <annulus/engine/share.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -206,11 +207,26 @@ void check_follow(const IntegrateConfig& config) {
   }
 }
 
+void check_part(const IntegrateConfig& config) {
+  if (config.part.empty()) return;
+  parse_part(config.part);
+  if (config.follow) {
+    throw Error(ErrorKind::kUsage, "`part`",
+                "it excludes `follow`: jobs do not see files come in the same order",
+                "let one process follow the scan, or reduce parts of it when it is complete");
+  }
+  if (output_format(config) == OutputFormat::kXy) {
+    throw Error(ErrorKind::kUsage, "`part`", "parts are put together from NeXus files, not from text",
+                "name a NeXus file, for example .nxs");
+  }
+}
+
 }  // namespace
 
 void check(const IntegrateConfig& config) {
   check_options(config.backend, config.backend_options);
   check_follow(config);
+  check_part(config);
   if (config.memory == 0 || config.memory > kMostMemory) {
     throw Error(ErrorKind::kUsage, "`memory`", fmt::format("{} MiB are not sensible", config.memory),
                 fmt::format("give 1 to {}; a frame is always held, however large it is", kMostMemory));

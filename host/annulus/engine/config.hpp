@@ -48,6 +48,7 @@ struct IntegrateConfig {
   std::uint64_t memory = 512;  // MiB of frames
   std::string plan_cache;
   bool keep_going = false;
+  std::string part;  // K/N; empty: the whole scan
 
   std::string output;
   OutputFormat format = OutputFormat::kAuto;
@@ -141,6 +142,9 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"plan_cache", "Run", "Folder that keeps plans for the next run"}, config.plan_cache);
   visit(OptionInfo{"keep_going", "Run", "Record bad frames as NaN with their reason, and go on"},
         config.keep_going);
+  visit(OptionInfo{"part", "Run",
+                   "Reduce only the K-th of N parts of the scan, given as K/N: for the jobs of an array"},
+        config.part);
 }
 
 nlohmann::ordered_json to_json(const IntegrateConfig& config);

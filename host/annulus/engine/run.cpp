@@ -4,6 +4,7 @@
 #include <annulus/engine/columns.hpp>
 #include <annulus/engine/run.hpp>
 #include <annulus/engine/scan_plan.hpp>
+#include <annulus/engine/share.hpp>
 #include <annulus/outputs/matrix_file.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/version.hpp>
@@ -14,11 +15,21 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <optional>
 
 namespace annulus {
 namespace {
 
 namespace fs = std::filesystem;
+
+// "_03_of_16": parts of one scan have names of their own, which sort as they count.
+std::string suffix_of_part(const IntegrateConfig& config) {
+  if (config.part.empty()) return {};
+  const Part part = parse_part(config.part);
+  const std::string count = std::to_string(part.count);
+  return fmt::format("_{:0{}}_of_{}", part.number, count.size(), count);
+}
+
 // Named after the first input, in the working directory.
 fs::path default_output(const IntegrateConfig& config, const std::string& input,
                         std::uint64_t expected_frames) {
@@ -27,7 +38,7 @@ fs::path default_output(const IntegrateConfig& config, const std::string& input,
   if (fs::is_directory(path, ignored)) path = fs::canonical(path, ignored);  // "." has a name, too
   fs::path stem = path.filename();
   while (stem.has_extension()) stem = stem.stem();
-  if (output_format(config) == OutputFormat::kNexus) return stem.string() + ".nxs";
+  if (output_format(config) == OutputFormat::kNexus) return stem.string() + suffix_of_part(config) + ".nxs";
   return stem.string() + (expected_frames == 1 ? ".xy" : "_xy");
 }
 
@@ -82,7 +93,7 @@ std::string describe_frames(const ScanInfo& first) {
 }
 
 RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan, const ScanInfo& first,
-                            const std::string& name, std::uint64_t expected_frames) {
+                            const std::string& name, std::uint64_t expected_frames, bool shared) {
   RunDescription run;
   run.program_version = kVersion;
   run.backend = config.backend;
@@ -96,6 +107,7 @@ RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan,
   run.config_json = to_json(config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   run.expected_frames = expected_frames;
   run.scan_shape = first.grid;
+  run.numbered_by_place = shared;
   run.columns = first.columns;
   run.longest_source_name = name.size();
   for (const std::string& url : scan.urls)
@@ -114,8 +126,25 @@ ScanPlan plan_unless_interrupted(const std::stop_token& stop, MakePlan&& make_pl
   }
 }
 
-RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, FrameStream& stream,
-                      const RunHooks& hooks, const std::stop_token& stop, Clock::time_point start) {
+// What comes from elsewhere may be called the same every time: only files are known by their names. The
+// stream may ask until it ends, which is after the run. It asks once for each frame.
+std::shared_ptr<const std::atomic<std::uint64_t>> leave_out_stored(FrameStream& stream,
+                                                                   const std::shared_ptr<Sink>& sink,
+                                                                   const Share* share) {
+  const auto already_bad = std::make_shared<std::atomic<std::uint64_t>>(0);
+  const auto elsewhere = share != nullptr ? share->held_elsewhere : nullptr;
+  stream.leave_out([sink, already_bad, elsewhere](const FrameId& frame) {
+    const Held held = sink->holds(frame);
+    if (held == Held::kBad) ++*already_bad;
+    return held != Held::kNot || (elsewhere && elsewhere(frame) != Held::kNot);
+  });
+  return already_bad;
+}
+
+// `share`: none if all frames are ours.
+RunReport run_planned(const IntegrateConfig& config, const Share* share, const ScanPlan& scan,
+                      FrameStream& stream, const RunHooks& hooks, const std::stop_token& stop,
+                      Clock::time_point start) {
   if (hooks.note) std::ranges::for_each(scan.notes, hooks.note);
   if (hooks.warning) std::ranges::for_each(scan.warnings, hooks.warning);
   if (hooks.planned) hooks.planned(*scan.plan);
@@ -136,6 +165,7 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
       config.output.empty() ? default_output(config, name, expected_frames) : fs::path(config.output);
 
   check_room_for_frames(report.output, expected_frames);
+  if (share != nullptr && share->name_part) report.output = share->name_part(report.output);
 
   // Before the output is touched: neither a backend that is not there or refuses the plan nor a wrong name
   // may cost a file.
@@ -147,19 +177,11 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
     protect_inputs(config, scan.urls, config.save_matrix, "`save_matrix`");
     write_matrix(config.save_matrix, *scan.plan, config.overwrite);
   }
-  const std::shared_ptr<Sink> sink =
-      open_sink(config, report.output, job, describe_run(config, scan, first, name, expected_frames));
-  // What comes from elsewhere may be called the same every time: only files are known by their names. The
-  // stream may ask until it ends, which is after this.
-  // It asks once for each frame.
-  const auto already_bad = std::make_shared<std::atomic<std::uint64_t>>(0);
-  if (config.append && scan.stream) {
-    stream.leave_out([sink, already_bad](const FrameId& frame) {
-      const Held held = sink->holds(frame);
-      if (held == Held::kBad) ++*already_bad;
-      return held != Held::kNot;
-    });
-  }
+  const std::shared_ptr<Sink> sink = open_sink(
+      config, report.output, job, describe_run(config, scan, first, name, expected_frames, share != nullptr));
+  std::shared_ptr<const std::atomic<std::uint64_t>> already_bad;
+  if (config.append && scan.stream) already_bad = leave_out_stored(stream, sink, share);
+  if (share != nullptr) stream.share(share->deal(expected_frames));
   ReductionSettings settings;
   settings.keep_going = config.keep_going;
   settings.memory_for_frames = config.memory << 20;
@@ -172,7 +194,7 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
     report.warnings.push_back(std::move(remark));
   }
   report.already_stored = stream.left_out();
-  report.already_bad = *already_bad;
+  report.already_bad = already_bad ? already_bad->load() : 0;
   report.profile = backend->profile();
   const auto closing = Clock::now();
   sink->close();
@@ -186,12 +208,33 @@ RunReport run_planned(const IntegrateConfig& config, const ScanPlan& scan, Frame
   return report;
 }
 
+// What the configuration says.
+std::optional<Share> share_in(const IntegrateConfig& config) {
+  if (config.part.empty()) return std::nullopt;
+  return share_of(parse_part(config.part));
+}
+
+RunReport run_inputs(const IntegrateConfig& config, const Share* share, const RunHooks& hooks,
+                     const std::stop_token& stop) {
+  const auto start = Clock::now();
+  const ScanPlan scan = plan_unless_interrupted(stop, [&] { return make_scan_plan(config, stop); });
+  return run_planned(config, share, scan, *scan.stream, hooks, stop, start);
+}
+
 }  // namespace
 
 RunReport run(const IntegrateConfig& config, const RunHooks& hooks, std::stop_token stop) {
-  const auto start = Clock::now();
-  const ScanPlan scan = plan_unless_interrupted(stop, [&] { return make_scan_plan(config, stop); });
-  return run_planned(config, scan, *scan.stream, hooks, stop, start);
+  const std::optional<Share> share = share_in(config);
+  return run_inputs(config, share ? &*share : nullptr, hooks, stop);
+}
+
+RunReport run(const IntegrateConfig& config, const Share& share, const RunHooks& hooks,
+              std::stop_token stop) {
+  if (!config.part.empty()) {
+    throw Error(ErrorKind::kUsage, "`part`", "the processes of this run share the whole scan already",
+                "leave it out, or start each part as a job of its own");
+  }
+  return run_inputs(config, &share, hooks, stop);
 }
 
 RunReport run(const IntegrateConfig& config, FrameStream& stream, const RunHooks& hooks,
@@ -204,8 +247,9 @@ RunReport run(const IntegrateConfig& config, FrameStream& stream, const RunHooks
   }
   ColumnStream with_columns(stream, table_columns(wanted, config));
   FrameStream& frames = wanted.columns.empty() ? stream : with_columns;
+  const std::optional<Share> share = share_in(config);
   const ScanPlan scan = plan_unless_interrupted(stop, [&] { return make_scan_plan(config, frames, stop); });
-  return run_planned(config, scan, frames, hooks, stop, start);
+  return run_planned(config, share ? &*share : nullptr, scan, frames, hooks, stop, start);
 }
 
 }  // namespace annulus

@@ -30,6 +30,8 @@ class StaticDealer final : public FrameDealer {
     return FrameRange{block * kFramesPerBlock, (block + 1) * kFramesPerBlock};
   }
 
+  bool is_fixed() const override { return true; }
+
  private:
   Part part_;
   std::uint64_t dealt_ = 0;

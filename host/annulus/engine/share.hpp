@@ -13,14 +13,14 @@
 
 namespace annulus {
 
-// How a run comes to know its share. All are called by the thread of the run, once each, in this order, but
-// for the last.
+// How a run comes to know its share. The thread of the run calls name_part(), opens the output, and calls
+// deal(), once each.
 struct Share {
   // Given how many frames the scan seems to have (0: nobody knows), deals out those of this process.
   std::function<std::shared_ptr<FrameDealer>(std::uint64_t expected)> deal;
 
-  // Given the output of the whole run, says where this process writes its part; before that file is opened.
-  // Empty: into the output itself.
+  // Given the output of the whole run, says where this process writes its part. Empty: into the output
+  // itself.
   std::function<std::filesystem::path(const std::filesystem::path& output)> name_part = {};
 
   // Whether another part holds a frame already, which is then left out. Any thread asks, while frames are

@@ -188,8 +188,8 @@ std::uint64_t row_checksum(std::uint64_t seed, std::span<const std::byte> row) {
   return XXH3_64bits_withSeed(row.data(), row.size(), seed);
 }
 
-std::uint64_t frame_checksum(std::uint64_t sum_of_rows, std::uint64_t frame) {
-  return XXH3_64bits_withSeed(&sum_of_rows, sizeof sum_of_rows, frame);
+std::uint64_t frame_checksum(std::uint64_t sum_of_rows, std::uint64_t number) {
+  return XXH3_64bits_withSeed(&sum_of_rows, sizeof sum_of_rows, number);
 }
 
 std::vector<std::string> row_datasets(hid_t file) {

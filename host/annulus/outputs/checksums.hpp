@@ -22,8 +22,10 @@ namespace annulus {
 std::uint64_t checksum_seed(std::string_view path);
 std::uint64_t row_checksum(std::uint64_t seed, std::span<const std::byte> row);
 
-// Of a frame, from the sum of what its rows add: rows may come in any order.
-std::uint64_t frame_checksum(std::uint64_t sum_of_rows, std::uint64_t frame);
+// Of a frame, from the sum of what its rows add: rows may come in any order. `number`: its frame_index,
+// whatever its row, so that a frame has the same checksum in the output of a part and in that of the whole
+// scan.
+std::uint64_t frame_checksum(std::uint64_t sum_of_rows, std::uint64_t number);
 
 // Datasets with a row per frame, except that of the checksums themselves.
 std::vector<std::string> row_datasets(hid_t file);

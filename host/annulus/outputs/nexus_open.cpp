@@ -166,6 +166,17 @@ void check_same_columns(hid_t file, const fs::path& path, const std::vector<Colu
   }
 }
 
+// Numbers of frames mean places in the scan in parts, and in other outputs they are counted.
+void check_same_part(hid_t file, const fs::path& path, const RunDescription& run) {
+  const auto found = std::ranges::find(run.options, "part", &std::pair<std::string, std::string>::first);
+  const std::string part = found == run.options.end() ? "" : found->second;
+  const std::string stored = read_text(file, std::string(layout::kInput) + "/part").value_or("");
+  if (part == stored) return;
+  const auto named = [](const std::string& text) { return text.empty() ? "a whole scan" : "part " + text; };
+  refuse(path, fmt::format("was made of {}, this run is of {}", named(stored), named(part)),
+         stored.empty() ? "choose another `output`" : "give the same `part`, or choose another `output`");
+}
+
 // Throws unless frames of this job can follow those in the file.
 void check_same_job(const fs::path& path, const Job& job, const RunDescription& run) {
   const Plan& plan = *job.plan;
@@ -222,6 +233,7 @@ void check_same_job(const fs::path& path, const Job& job, const RunDescription& 
            kCure);
   }
   check_same_columns(file.get(), path, run.columns, kCure);
+  check_same_part(file.get(), path, run);
 }
 
 // Calls visit(path, extent) for every dataset of the file that has one row per frame, `status` first.

@@ -158,20 +158,6 @@ std::uint8_t status_of(const ReducedFrame& frame) {
   return static_cast<std::uint8_t>(frame.fault.empty() ? layout::Status::kGood : layout::Status::kBad);
 }
 
-std::uint64_t next_index(const RowDataset& index, std::uint64_t rows) {
-  if (rows == 0) return 0;
-  const hsize_t start = rows - 1;
-  const hsize_t one = 1;
-  const Hdf5Handle file_space(H5Dget_space(index.id()), H5Sclose);
-  const Hdf5Handle memory_space(H5Screate_simple(1, &one, nullptr), H5Sclose);
-  H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, &start, nullptr, &one, nullptr);
-  std::uint64_t last = 0;
-  if (H5Dread(index.id(), H5T_NATIVE_UINT64, memory_space.get(), file_space.get(), H5P_DEFAULT, &last) < 0) {
-    throw_hdf5(ErrorKind::kOutput, index.id(), "cannot read the number of the last frame");
-  }
-  return last + 1;
-}
-
 }  // namespace
 
 NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& run, IfExists if_exists,
@@ -180,6 +166,7 @@ NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& 
       job_(std::move(job)),
       columns_(run.columns),
       fault_(std::move(fault)),
+      numbered_by_place_(run.numbered_by_place),
       stored_frames_(run.working_directory) {
   check_columns(path_, columns_);
   const Hdf5Session scope;
@@ -187,10 +174,10 @@ NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& 
   step([&] {
     rows_ = std::make_unique<Rows>(file_.get(), job_, columns_);
     stored_ = written_ = stored_frames(file_.get());
-    index_offset_ = next_index(rows_->index, stored_);
     header_checksum_ = read_whole_number(file_.get(), layout::kHeaderChecksum).value_or(0);
     mark_open();
     read_stored_frames(run);
+    index_offset_ = numbers_.end();
   });
 }
 
@@ -204,6 +191,7 @@ NexusSink::~NexusSink() {
 void NexusSink::append(const std::vector<ReducedFrame>& frames) {
   if (frames.empty()) return;
   for (const ReducedFrame& frame : frames) check_frame(job_, frame, columns_.size());
+  take_numbers(frames);
   const Hdf5Session scope;
   step([&] {
     rows_->grow_all_but_status(written_ + frames.size());
@@ -296,8 +284,7 @@ void NexusSink::write_sparse(Batch& batch) {
 }
 
 void NexusSink::write_frames(Batch& batch) {
-  write_column<std::uint64_t>(rows_->index, batch,
-                              [&](const ReducedFrame& f) { return f.id.index + index_offset_; });
+  write_column<std::uint64_t>(rows_->index, batch, [this](const ReducedFrame& f) { return number_of(f.id); });
   write_column<SourceId>(rows_->source_id, batch, [this](const ReducedFrame& f) {
     return f.source_id ? *f.source_id : stored_frames_.source_id(f.id);
   });
@@ -328,6 +315,26 @@ void NexusSink::write_frames(Batch& batch) {
   }
 }
 
+std::uint64_t NexusSink::number_of(const FrameId& frame) const {
+  return numbered_by_place_ ? place_in_scan(frame).value_or(0) : frame.index + index_offset_;
+}
+
+// No two frames have the same number.
+void NexusSink::take_numbers(const std::vector<ReducedFrame>& frames) {
+  for (const ReducedFrame& frame : frames) {
+    if (numbered_by_place_ && !place_in_scan(frame.id)) {
+      throw Error(ErrorKind::kInput, describe(frame.id), "its place in the scan cannot be told",
+                  "let one process reduce the scan");
+    }
+    if (!numbers_.add(number_of(frame.id))) {
+      throw Error(ErrorKind::kOutput, path_.string(),
+                  fmt::format("has frame {} of the scan already, and it is not {}", number_of(frame.id),
+                              describe(frame.id)),
+                  "continue it with the inputs that it was made of, or choose another `output`");
+    }
+  }
+}
+
 // The names in the file are relative to the folder of the run that made it.
 void NexusSink::read_stored_frames(const RunDescription& run) {
   const std::string here = to_utf8(run.working_directory.string());
@@ -337,17 +344,19 @@ void NexusSink::read_stored_frames(const RunDescription& run) {
   for (std::uint64_t first = 0; first < stored_; first += kBlock) {
     const std::uint64_t count = std::min(kBlock, stored_ - first);
     std::vector<SourceId> sources(count);
-    std::vector<std::uint64_t> places(count), statuses(count);
+    std::vector<std::uint64_t> places(count), statuses(count), numbers(count);
     const auto read = [&](const char* path, RowExtent extent, void* values) {
       return read_rows(file_.get(), path, extent, first, count, H5T_NATIVE_UINT64, values) == ReadRows::kGood;
     };
     if (!read(layout::kSourceId, layout::kSourceIdRow, sources.data()) ||
-        !read(layout::kFrameInSource, {}, places.data()) || !read(layout::kStatus, {}, statuses.data())) {
+        !read(layout::kFrameInSource, {}, places.data()) || !read(layout::kStatus, {}, statuses.data()) ||
+        !read(layout::kFrameIndex, {}, numbers.data())) {
       throw_hdf5(ErrorKind::kOutput, file_.get(), "cannot read which frames are stored");
     }
     for (std::size_t i = 0; i < count; ++i) {
       const bool bad = statuses[i] != static_cast<std::uint64_t>(layout::Status::kGood);
       stored_frames_.add(sources[i], places[i], bad);
+      numbers_.add(numbers[i]);
     }
   }
 }
@@ -357,7 +366,8 @@ void NexusSink::write_checksums(const Batch& batch) {
   std::vector<std::uint64_t> checksums = batch.checksums;
   for (std::size_t i = 0; i < checksums.size(); ++i) {
     const std::uint8_t status = status_of(batch.frames[i]);
-    checksums[i] = frame_checksum(checksums[i] + rows_->status.checksum(&status), batch.first + i);
+    checksums[i] =
+        frame_checksum(checksums[i] + rows_->status.checksum(&status), number_of(batch.frames[i].id));
   }
   rows_->checksum.write(batch.first, checksums.size(), checksums.data());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/outputs/guarded_file.hpp>
+#include <annulus/outputs/place_set.hpp>
 #include <annulus/outputs/row_dataset.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/stored_frames.hpp>
@@ -65,6 +66,8 @@ class NexusSink : public Sink {
   void write_frames(Batch& batch);
   void write_checksums(const Batch& batch);
   void read_stored_frames(const RunDescription& run);
+  std::uint64_t number_of(const FrameId& frame) const;
+  void take_numbers(const std::vector<ReducedFrame>& frames);
   void note_monitor();
   void mark_open();
   void seal();
@@ -83,6 +86,8 @@ class NexusSink : public Sink {
   std::unique_ptr<Rows> rows_;
   std::uint64_t written_ = 0;           // rows appended
   std::uint64_t stored_ = 0;            // rows whose status is on disk
+  bool numbered_by_place_;              // otherwise frames are counted
+  PlaceSet numbers_;                    // of all rows
   std::uint64_t index_offset_ = 0;      // of this run's frames in the scan, not 0 after `append`
   std::uint64_t header_checksum_ = 0;   // as the file states it
   std::vector<std::uint8_t> statuses_;  // of rows [stored_, written_)

@@ -41,6 +41,10 @@ struct RunDescription {
   std::vector<std::uint64_t> scan_shape;    // points of a scan of several dimensions; empty: a row of frames
   std::vector<ColumnInfo> columns = {};     // of ReducedFrame::point
 
+  // Frames have the number of their place in the scan (place_in_scan()), as those of parts of one. Otherwise
+  // they are counted.
+  bool numbered_by_place = false;
+
   // Not empty: an output. All that is stored once is taken from it, except columns, options and times.
   std::filesystem::path made_from = {};
 

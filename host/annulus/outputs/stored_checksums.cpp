@@ -27,7 +27,7 @@ StoredChecksums::StoredChecksums(hid_t file, std::uint64_t closing)
       closing_(closing) {}
 
 std::vector<std::string> StoredChecksums::check_frames(std::uint64_t first, std::uint64_t count) const {
-  std::vector<std::uint64_t> sums(count), stored(count);
+  std::vector<std::uint64_t> sums(count), stored(count), numbers(count);
   for (const std::string& path : rows_) {
     const auto bytes = read_raw_rows(file_, path, first, count, kMostRowBytes);
     if (!bytes) throw_hdf5(ErrorKind::kInput, file_, fmt::format("is corrupt: {} cannot be read", path));
@@ -36,13 +36,14 @@ std::vector<std::string> StoredChecksums::check_frames(std::uint64_t first, std:
     for (std::size_t i = 0; i < count; ++i)
       sums[i] += row_checksum(seed, std::span(*bytes).subspan(i * size, size));
   }
-  if (read_rows(file_, layout::kFrameChecksums, {}, first, count, H5T_NATIVE_UINT64, stored.data()) !=
-      ReadRows::kGood) {
+  const auto read = [&](const char* path, std::vector<std::uint64_t>& values) {
+    return read_rows(file_, path, {}, first, count, H5T_NATIVE_UINT64, values.data()) == ReadRows::kGood;
+  };
+  if (!read(layout::kFrameChecksums, stored) || !read(layout::kFrameIndex, numbers))
     throw_hdf5(ErrorKind::kInput, file_, "is corrupt: the checksums of frames cannot be read");
-  }
   std::vector<std::string> faults(count);
   for (std::size_t i = 0; i < count; ++i) {
-    if (stored[i] != frame_checksum(sums[i], first + i))
+    if (stored[i] != frame_checksum(sums[i], numbers[i]))
       faults[i] = "its checksum is wrong: something that is stored for it was changed";
   }
   return faults;

@@ -207,7 +207,7 @@ void ColumnStream::note_end() {
   }
   for (const Column& column : columns_) {
     const TableColumn& table = *column.table;
-    if (column.length_was_told || !places_ || table.rows() <= *places_) continue;
+    if (column.length_was_told || shared_ || !places_ || table.rows() <= *places_) continue;
     remarks_.push_back(
         fmt::format("{}: column {}: it has {} rows, the scan had {} frames: do they belong together?",
                     table.info().origin, table.info().name, table.rows(), *places_));

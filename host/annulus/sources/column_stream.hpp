@@ -41,7 +41,10 @@ class ColumnStream final : public FrameStream {
   void leave_out(const std::function<bool(const FrameId&)>& is_known) override {
     frames_.leave_out(is_known);
   }
-  void share(std::shared_ptr<FrameDealer> dealer) override { frames_.share(std::move(dealer)); }
+  void share(std::shared_ptr<FrameDealer> dealer) override {
+    frames_.share(std::move(dealer));
+    shared_ = true;
+  }
   std::uint64_t left_out() const override { return frames_.left_out(); }
   double busy_seconds() const override { return frames_.busy_seconds(); }
 
@@ -79,6 +82,7 @@ class ColumnStream final : public FrameStream {
   std::vector<Missing> missing_;                  // of every column of the scan
   std::vector<std::string> remarks_;
   bool ended_ = false;
+  bool shared_ = false;  // others have the rest of the frames
 };
 
 }  // namespace annulus

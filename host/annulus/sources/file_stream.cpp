@@ -66,12 +66,14 @@ struct FileStream::Ledger {
   std::mutex mutex;
   std::condition_variable_any changed;
   std::uint64_t frame_bytes = 0;  // of frames that are being read, wait, or were handed out
+  std::uint64_t frames = 0;       // their number
 
   // Gives the bytes back when the last copy of a frame is gone.
   static std::shared_ptr<const void> receipt(std::shared_ptr<Ledger> ledger, std::uint64_t bytes) {
     return {nullptr, [ledger = std::move(ledger), bytes](const void*) {
               const std::lock_guard lock(ledger->mutex);
               ledger->frame_bytes -= bytes;
+              --ledger->frames;
               ledger->changed.notify_all();
             }};
   }
@@ -181,12 +183,35 @@ bool FileStream::is_known_archive(const std::string& url) const {
 
 std::uint64_t FileStream::left_out() const {
   const std::lock_guard lock(ledger_->mutex);
-  return left_out_;
+  return left_out_ - of_others_;
+}
+
+void FileStream::share(std::shared_ptr<FrameDealer> dealer) {
+  if (growing_) {
+    throw Error(ErrorKind::kUsage, "`follow`", "several processes do not see files come in the same order",
+                "let one process follow the scan, or share it when it is complete");
+  }
+  const std::lock_guard lock(ledger_->mutex);
+  for (const auto& [number, file] : opened_) check_one_frame(file);
+  blocks_.emplace(std::move(dealer));
+}
+
+// Others did not look into it, and go by its name.
+void FileStream::check_one_frame(const OpenedFile& file) const {
+  if (!file.source || !names_one_frame(split_url(file.url).file)) return;
+  const std::uint64_t frames = file.source->info().frames;
+  if (frames == 1) return;
+  throw Error(ErrorKind::kInput, file.url,
+              fmt::format("holds {} frames, and its name is that of a CBF file, which holds one", frames),
+              "give it the extension of its format, so that all processes count its frames");
 }
 
 void FileStream::start_reading() {
-  for (auto& [number, file] : opened_)  // by info(), which comes before anybody says what is known
+  places_opened_ = 0;
+  for (auto& [number, file] : opened_) {  // by info(), which comes before anybody says what is known
     note_known(file, file.frames);
+    places_opened_ += file.places();
+  }
   for (std::size_t i = 0; i < std::max(1u, settings_.threads); ++i)
     readers_.emplace_back([this](const std::stop_token& stop) { work(stop); });
 }
@@ -199,14 +224,16 @@ std::optional<StreamItem> FileStream::next(std::stop_token stop) {
   const auto decided = [this] {
     return ready_.contains(handed_out_) || (exhausted_ && handed_out_ == numbered_);
   };
-  ledger_->changed.wait(lock, stop,
-                        [&] { return decided() || (may_pause && (starved() || waits_for_growth())); });
+  ledger_->changed.wait(lock, stop, [&] {
+    return decided() || (may_pause && (starved() || waits_for_growth() || waits_for_block()));
+  });
   if (stop.stop_requested()) return std::nullopt;
   if (!decided()) {
     paused_ = true;
     return Pause{};
   }
   const auto found = ready_.find(handed_out_);
+  if (found == ready_.end() && failure_) std::rethrow_exception(failure_);
   if (found == ready_.end()) return std::nullopt;
   auto taken = ready_.extract(found);
   ++handed_out_;
@@ -216,7 +243,7 @@ std::optional<StreamItem> FileStream::next(std::stop_token stop) {
 
 std::uint64_t FileStream::expected() {
   const std::lock_guard lock(ledger_->mutex);
-  if (!files_ || count_unknown_) return 0;
+  if (!files_ || count_unknown_ || blocks_) return 0;
   const std::uint64_t files = current_file_ + opened_.size();  // opened so far
   if (files == 0) return *files_;
   const std::uint64_t frames =
@@ -237,11 +264,17 @@ void FileStream::work(const std::stop_token& stop) {
       look(task);
       continue;
     }
+    if (task.kind == Task::Kind::kAsk) {
+      ask();
+      continue;
+    }
     const auto start = Clock::now();
     if (task.kind == Task::Kind::kOpen) {
       auto opened = open(task.file, stop, true);
       const std::lock_guard lock(ledger_->mutex);
       if (!growing_) busy_seconds_ += seconds_since(start);  // waiting is no work
+      --opening_;
+      if (!holds_one_by_name(task.file)) --opening_unknown_;
       take_opened(task.file, std::move(opened));
       ledger_->changed.notify_all();
       continue;
@@ -252,6 +285,7 @@ void FileStream::work(const std::stop_token& stop) {
     --reading_;
     // What it was reckoned to take is replaced by what it takes.
     ledger_->frame_bytes += read_item.bytes - task.bytes;
+    if (!std::holds_alternative<Frame>(read_item.item)) --ledger_->frames;
     ready_.emplace(task.index, std::move(read_item.item));
     ledger_->changed.notify_all();
   }
@@ -270,6 +304,7 @@ void FileStream::take_opened(std::size_t file, std::optional<OpenedFile> opened)
     one_frame_per_file_ = one_frame_per_file_ && opened->frames == 1 && opened->ended;
     if (settings_.open.follow && !source->info().promised) count_unknown_ = true;
   }
+  places_opened_ += opened->places();
   frames_opened_ += source != nullptr ? source->info().promised.value_or(opened->frames)
                                       : std::max<std::uint64_t>(opened->frames, 1);
   last_archive_ = source != nullptr ? source->info().bytes_held : 0;
@@ -285,8 +320,9 @@ std::optional<std::uint64_t> FileStream::left_out_before() const {
 
 // One bad frame stands for the file: right if files hold one each, and none of this one was stored before.
 void FileStream::note_fault(const OpenedFile& file) {
+  if (!any_fault_) first_fault_ = file.url;
   any_fault_ = true;
-  if (file.source || next_frame_ > 0 || is_hdf5_name(split_url(file.url).file)) one_frame_per_file_ = false;
+  if (file.source || file.frames > 0 || is_hdf5_name(split_url(file.url).file)) one_frame_per_file_ = false;
 }
 
 std::vector<ColumnInfo> FileStream::columns_in(const FrameSource& first, const std::string& url) const {
@@ -314,25 +350,60 @@ FileStream::Task FileStream::next_task() {
     if (stopping_) return {};
     advance_file();
     if (exhausted_) return {};
+    if (blocks_ && blocks_->should_ask(place(), ledger_->frames)) {
+      blocks_->begin_asking();
+      return {Task::Kind::kAsk};
+    }
     const auto current = opened_.find(current_file_);
-    if (current != opened_.end() && next_frame_ == current->second.frames) {
+    if (current == opened_.end() || waits_for_owner(current->second)) {
+      // Nothing can be read yet.
+    } else if (next_frame_ == current->second.frames) {
       if (!current->second.looking) {
         current->second.looking = true;
         return {Task::Kind::kLook, current_file_, current->second.url, 0, 0, 0, current->second.source};
       }
-    } else if (current != opened_.end() && numbered_ - handed_out_ < ahead_) {
+    } else if (numbered_ - handed_out_ < ahead_) {
       const OpenedFile& file = current->second;
       const std::uint64_t bytes = frame_bytes(file.source->info());
       if (fits(bytes)) {
         ledger_->frame_bytes += bytes;
+        ++ledger_->frames;
         ++reading_;
         return {Task::Kind::kRead, current_file_, file.url,    numbered_++,
                 next_frame_++,     bytes,         file.source, left_out_before()};
       }
     }
-    if (next_to_open_ == current_file_ || may_open_ahead()) return {Task::Kind::kOpen, next_to_open_++};
+    if (leave_unopened()) continue;
+    if (may_open() && owner_of_next_file() == DealtBlocks::Owner::kUs) {
+      ++opening_;
+      if (!holds_one_by_name(next_to_open_)) ++opening_unknown_;
+      return {Task::Kind::kOpen, next_to_open_++};
+    }
     ledger_->changed.wait(lock);
   }
+}
+
+bool FileStream::holds_one_by_name(std::size_t file) const {
+  return !folder_ && names_one_frame(split_url(urls_[file]).file);
+}
+
+// Ours to open, that is: to count the frames of a file, all have to open it.
+DealtBlocks::Owner FileStream::owner_of_next_file() const {
+  if (!blocks_ || !holds_one_by_name(next_to_open_)) return DealtBlocks::Owner::kUs;
+  if (opening_unknown_ > 0) return DealtBlocks::Owner::kNotKnownYet;
+  return blocks_->owner_of(places_opened_ + opening_);
+}
+
+// Files that hold a frame of others take their place in the scan unopened. Whether there were any.
+bool FileStream::leave_unopened() {
+  bool any = false;
+  for (; blocks_ && may_open() && owner_of_next_file() == DealtBlocks::Owner::kOthers; any = true) {
+    OpenedFile file;
+    file.url = urls_[next_to_open_];
+    file.frames = 1;
+    take_opened(next_to_open_++, std::move(file));
+  }
+  return any;
 }
 
 // Where nothing is held, there is nothing that could be waited for.
@@ -366,6 +437,46 @@ bool FileStream::waits_for_growth() const {
   return !current->second.ended && next_frame_ == current->second.frames;
 }
 
+// Whether the next frame is ours depends on others, and all before it were handed out.
+bool FileStream::waits_for_block() const {
+  return blocks_ && !exhausted_ && reading_ == 0 && numbered_ == handed_out_ && blocks_->has_none();
+}
+
+// Leaves frames of the current file behind that are known, or those of others.
+void FileStream::leave_frames(const OpenedFile& file) {
+  while (next_frame_ < file.places()) {
+    if (blocks_) {
+      if (blocks_->pass(place())) ledger_->changed.notify_all();
+      const std::uint64_t others =
+          std::min(blocks_->skip_others(place()) - place(), file.places() - next_frame_);
+      next_frame_ += others;
+      left_out_ += others;
+      of_others_ += others;
+      if (others > 0) continue;
+      if (waits_for_owner(file)) return;
+    }
+    if (!file.is_known(next_frame_)) return;
+    ++next_frame_;
+    ++left_out_;
+  }
+}
+
+// Nobody knows yet whose its next frame is.
+bool FileStream::waits_for_owner(const OpenedFile& file) const {
+  return blocks_ && next_frame_ < file.places() &&
+         blocks_->owner_of(place()) == DealtBlocks::Owner::kNotKnownYet;
+}
+
+// Behind a file that may hold any number of frames we do not know which are ours.
+bool FileStream::places_are_lost() {
+  if (left_out_before()) return false;
+  failure_ = std::make_exception_ptr(
+      Error(ErrorKind::kInput, first_fault_,
+            "nobody knows how many frames it holds, so several processes cannot agree on those behind it",
+            "repair the file or leave it out, or let one process reduce the scan"));
+  return true;
+}
+
 // Leaves files whose frames are all numbered behind. A file that could not be opened is one bad frame, and so
 // is the end of one that was followed and has fewer frames than it promised.
 void FileStream::advance_file() {
@@ -373,17 +484,14 @@ void FileStream::advance_file() {
     const auto current = opened_.find(current_file_);
     if (current == opened_.end()) return;
     OpenedFile& file = current->second;
-    while (next_frame_ < file.frames && file.is_known(next_frame_)) {
-      ++next_frame_;
-      ++left_out_;
-    }
+    leave_frames(file);
+    if (waits_for_owner(file)) return;
+    if (blocks_ && (blocks_->ended() || places_are_lost())) break;
     if (next_frame_ < file.frames || !file.ended) return;
-    const bool known_fault = file.fault && file.is_known(next_frame_);
-    if (file.fault && !known_fault) {
+    if (next_frame_ < file.places()) {
       const FrameId id{numbered_, file.url, next_frame_, false, left_out_before()};  // of the file as a whole
       ready_.emplace(numbered_++, BadFrame{id, *file.fault, without_values(settings_.columns.size())});
     }
-    if (known_fault) ++left_out_;
     if (file.fault) note_fault(file);
     if (file.source) file_bytes_ -= file.source->info().bytes_held;
     opened_.erase(current);
@@ -424,6 +532,27 @@ void FileStream::look(const Task& task) {
   ledger_->changed.notify_all();
 }
 
+void FileStream::ask() {
+  std::optional<FrameRange> block;
+  std::exception_ptr failure;
+  try {
+    block = blocks_->ask();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::lock_guard lock(ledger_->mutex);
+  try {
+    if (!failure) blocks_->take(block);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) {
+    failure_ = failure;
+    exhausted_ = true;
+  }
+  ledger_->changed.notify_all();
+}
+
 // None if a folder has no more files. One thread at a time opens files of a folder.
 std::optional<FileStream::OpenedFile> FileStream::open(std::size_t file, const std::stop_token& stop,
                                                        bool check) const {
@@ -444,6 +573,7 @@ std::optional<FileStream::OpenedFile> FileStream::open(std::size_t file, const s
       }
       opened.source = open_when_there(opened.url, settings_.open, stop);
     }
+    if (blocks_) check_one_frame(opened);
     if (opened.source && check && settings_.check_file) settings_.check_file(*opened.source, opened.url);
   } catch (const Error& error) {
     opened.fault = error;

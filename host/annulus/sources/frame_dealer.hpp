@@ -21,6 +21,10 @@ class FrameDealer {
   // long the scan is. A block may lie behind the end of the scan, and then means nothing. May wait for
   // others. One thread at a time calls this.
   virtual std::optional<FrameRange> next() = 0;
+
+  // Whether blocks are the same whenever they are asked for. Otherwise who asks early takes frames from
+  // others, who might come to them sooner.
+  virtual bool is_fixed() const { return false; }
 };
 
 }  // namespace annulus

@@ -69,11 +69,12 @@ class FrameStream {
   // count those that are handed out. Any thread of the stream asks.
   virtual void leave_out(const std::function<bool(const FrameId&)>& /*is_known*/) {}
 
-  // Before the first next(): only the frames of the dealer's blocks are handed out, the others count as left
-  // out. Throws kUsage if this stream cannot tell the places of its frames.
+  // After info() and before the first next(): only the frames of the dealer's blocks are handed out, the
+  // others count as left out in FrameId, and nobody guesses how many there will be. Throws kUsage if this
+  // stream cannot tell the places of its frames.
   virtual void share(std::shared_ptr<FrameDealer> dealer);
 
-  // How many frames were left out so far.
+  // How many frames were left out so far because they are known.
   virtual std::uint64_t left_out() const { return 0; }
 
   // What the user should know of the scan as a whole, each sentence once: asked after info() and at the end.

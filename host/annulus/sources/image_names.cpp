@@ -19,12 +19,22 @@ bool is_hdf5_name(const std::filesystem::path& path) {
   return extension == ".h5" || extension == ".hdf5";
 }
 
+namespace {
+
+// "scan.cbf.gz" has that of a CBF file.
+std::string extension_of_content(const std::filesystem::path& path) {
+  std::string extension = lower_extension(path);
+  return extension == ".gz" || extension == ".bz2" ? lower_extension(path.stem()) : extension;
+}
+
+}  // namespace
+
+bool names_one_frame(const std::filesystem::path& path) { return extension_of_content(path) == ".cbf"; }
+
 bool is_image_name(const std::filesystem::path& path) {
   static constexpr std::array kExtensions = {".cbf", ".edf", ".tif", ".tiff", ".npy", ".h5", ".hdf5", ".raw"};
   if (path.filename().string().starts_with('.')) return false;
-  std::string extension = lower_extension(path);
-  if (extension == ".gz" || extension == ".bz2") extension = lower_extension(path.stem());
-  return std::ranges::find(kExtensions, extension) != kExtensions.end();
+  return std::ranges::find(kExtensions, extension_of_content(path)) != kExtensions.end();
 }
 
 bool natural_less(const std::string& a, const std::string& b) {

@@ -16,6 +16,9 @@ std::string lower_extension(const std::filesystem::path& path);
 // right.
 bool is_image_name(const std::filesystem::path& path);
 
+// A file of this name holds one frame: a CBF file, packed or not.
+bool names_one_frame(const std::filesystem::path& path);
+
 bool is_hdf5_name(const std::filesystem::path& path);
 
 }  // namespace annulus
