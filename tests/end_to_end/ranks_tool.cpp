@@ -70,6 +70,21 @@ void measure(Ranks& ranks, std::size_t numbers, int times) {
   }
 }
 
+void measure_dealing(Ranks& ranks, std::uint64_t blocks) {
+  const auto dealer = ranks.deal(0);  // all of the same size
+  ranks.wait_for_all();
+  const auto start = Clock::now();
+  std::uint64_t size = 0;
+  while (const auto block = dealer->next()) {
+    size = block->end - block->first;
+    if (block->first >= blocks * size) break;
+    // The first one would take them all: it needs to ask nobody.
+    if (ranks.is_first() && ranks.size() > 1) break;
+  }
+  ranks.wait_for_all();
+  if (ranks.is_first()) fmt::print("{:.6f}\n", seconds_since(start));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,8 +95,10 @@ int main(int argc, char** argv) {
       check(*ranks);
     } else if (what == "add_up" && argc == 5) {
       measure(*ranks, std::stoul(argv[3]), std::stoi(argv[4]));
+    } else if (what == "deal" && argc == 4) {
+      measure_dealing(*ranks, std::stoul(argv[3]));
     } else {
-      throw std::runtime_error("usage: ranks_tool MODULE check|add_up NUMBERS TIMES");
+      throw std::runtime_error("usage: ranks_tool MODULE check, deal BLOCKS, or add_up NUMBERS TIMES");
     }
     if (ranks->is_first()) fmt::print("{} ranks\n", ranks->size());
     ranks->wait_for_all();
