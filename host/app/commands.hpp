@@ -9,6 +9,7 @@ void add_integrate(CommandLine& program);
 void add_renormalise(CommandLine& program);
 void add_map(CommandLine& program);
 void add_tomo(CommandLine& program);
+void add_correlate(CommandLine& program);
 void add_simulate(CommandLine& program);
 void add_plot(CommandLine& program);
 void add_info(CommandLine& program);

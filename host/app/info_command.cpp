@@ -1,5 +1,6 @@
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/inputs.hpp>
+#include <annulus/fxs/correlation_reader.hpp>
 #include <annulus/geometry/geometry.hpp>
 #include <annulus/geometry/geometry_json.hpp>
 #include <annulus/outputs/image_file.hpp>
@@ -50,6 +51,8 @@ nlohmann::json describe_url(const std::string& url, const OpenOptions& open) {
       return describe_images(url);
     case DerivedFile::kVolume:
       return VolumeFile(url).describe();
+    case DerivedFile::kCorrelation:
+      return describe_correlation(url);
     case DerivedFile::kNone:
       break;
   }

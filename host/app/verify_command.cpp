@@ -2,6 +2,7 @@
 #include <annulus/core/parallel.hpp>
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/inputs.hpp>
+#include <annulus/fxs/correlation_reader.hpp>
 #include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/verify_output.hpp>
@@ -67,7 +68,7 @@ bool may_be_output(const std::string& url) {
 }
 
 // A file that cannot be asked is none of them: see above.
-DerivedFile made_of_patterns(const std::string& url) {
+DerivedFile derived_kind(const std::string& url) {
   try {
     return derived_file(url);
   } catch (const Error&) {
@@ -75,11 +76,24 @@ DerivedFile made_of_patterns(const std::string& url) {
   }
 }
 
+void verify_snapshots(const std::string& url, VerifyResult& result) {
+  const CorrelationCheck check = verify_correlation(url);
+  result.frames += check.snapshots;
+  result.recorded_bad += check.bad;
+  for (const std::string& fault : check.faults) result.add_fault(fault);
+  for (const std::string& note : check.notes) result.notes.push_back(in_our_words(note));
+}
+
 int verify(const VerifyCommand& command) {
   std::vector<std::string> frames;
   VerifyResult result;
   for (const std::string& url : expand_inputs(command.config.inputs)) {
-    if (const DerivedFile kind = made_of_patterns(url); kind != DerivedFile::kNone) {
+    const DerivedFile kind = derived_kind(url);
+    if (kind == DerivedFile::kCorrelation) {
+      verify_snapshots(url, result);
+      continue;
+    }
+    if (kind != DerivedFile::kNone) {
       result.add_fault(fmt::format(
           "{}: is {}: it holds no integers that could be verified (verify the patterns that it was made of)",
           url, noun_of(kind)));

@@ -76,6 +76,7 @@ Input quantized(const Arguments& arguments, Input input) {
       continue;
     }
     input.images.insert(input.images.end(), integers.values.begin(), integers.values.end());
+    integers.valid.resize(integers.values.size(), 1);  // none: all are valid
     input.valid.insert(input.valid.end(), integers.valid.begin(), integers.valid.end());
   }
   return input;

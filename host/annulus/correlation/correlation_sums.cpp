@@ -26,19 +26,17 @@ bool fit(const LargeVector<std::int64_t>& sums, const LargeVector<std::int64_t>&
   return true;
 }
 
-template <typename Signal, typename Value>
-LargeVector<Value> divide(const LargeVector<Signal>& signal, const LargeVector<std::int64_t>& mask,
-                          int scale) {
-  LargeVector<Value> values(signal.size());
+// C2 as Value, in numbers that may be wider.
+template <typename Value, typename Sums, typename Number>
+void divide(const Sums& sums, std::size_t first, std::span<Number> values) {
   // Multiplying with a power of two rounds nothing.
-  const double factor = std::ldexp(1.0, -2 * scale);
-  for (std::size_t i = 0; i < signal.size(); ++i) {
-    values[i] =
-        mask[i] == 0
-            ? std::numeric_limits<Value>::quiet_NaN()
-            : static_cast<Value>(static_cast<double>(signal[i]) / static_cast<double>(mask[i]) * factor);
+  const double factor = std::ldexp(1.0, -2 * sums.scale);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto signal = static_cast<double>(sums.signal[first + i]);
+    const std::int64_t mask = sums.mask[first + i];
+    values[i] = mask == 0 ? std::numeric_limits<Value>::quiet_NaN()
+                          : static_cast<Value>(signal / static_cast<double>(mask) * factor);
   }
-  return values;
 }
 
 }  // namespace
@@ -73,9 +71,23 @@ void CorrelationSums::add(const CorrelationSums& others) {
 
 LargeVector<double> CorrelationSums::normalized() const {
   check_sizes(*this);
-  return divide<std::int64_t, double>(signal, mask, scale);
+  LargeVector<double> c2(signal.size());
+  normalize(0, c2);
+  return c2;
 }
 
-LargeVector<float> PreviewSums::normalized() const { return divide<float, float>(signal, mask, scale); }
+void CorrelationSums::normalize(std::size_t first, std::span<double> c2) const {
+  divide<double>(*this, first, c2);
+}
+
+LargeVector<float> PreviewSums::normalized() const {
+  LargeVector<float> c2(signal.size());
+  divide<float>(*this, 0, std::span<float>(c2));
+  return c2;
+}
+
+void PreviewSums::normalize(std::size_t first, std::span<double> c2) const {
+  divide<float>(*this, first, c2);
+}
 
 }  // namespace annulus

@@ -30,8 +30,9 @@ struct CorrelationSums {
   // if a sum would leave 64 bits.
   void add(const CorrelationSums& others);
 
-  // C2, with one division per value.
+  // C2, with one division per value; and those from the place `first` on.
   LargeVector<double> normalized() const;
+  void normalize(std::size_t first, std::span<double> c2) const;
 };
 
 // Of float sums, a preview: see FastCorrelator.
@@ -43,6 +44,7 @@ struct PreviewSums {
   LargeVector<std::int64_t> mask;
 
   LargeVector<float> normalized() const;
+  void normalize(std::size_t first, std::span<double> c2) const;  // the same values
 };
 
 // The value at (q, other, d) of an array [q][q' >= q][d], for q and other in either order.

@@ -148,4 +148,9 @@ const CorrelationSums& Correlator::sums() {
   return sums_;
 }
 
+CorrelationSums Correlator::take_sums() {
+  sums();
+  return std::move(sums_);
+}
+
 }  // namespace annulus

@@ -41,6 +41,9 @@ class Correlator {
   // Of all images so far; more may follow.
   const CorrelationSums& sums();
 
+  // The same, given away: nothing may follow.
+  CorrelationSums take_sums();
+
   // How often sums were rounded: more often means smaller groups. For tests and measurements.
   std::size_t groups() const { return groups_; }
 

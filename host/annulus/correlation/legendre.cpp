@@ -75,14 +75,14 @@ std::vector<double> ewald_cosines(const PolarShape& shape, const LegendreOptions
   std::vector<double> cosines(shape.rings, 0);
   if (options.wavelength == 0) return cosines;
   if (options.q.size() != shape.rings) {
-    throw Error(ErrorKind::kUsage, "`q`",
+    throw Error(ErrorKind::kUsage, "q of the rings",
                 fmt::format("{} values for {} rings", options.q.size(), shape.rings),
                 "with a wavelength, q of every ring is needed");
   }
   for (std::size_t ring = 0; ring < shape.rings; ++ring) {
     cosines[ring] = options.q[ring] * options.wavelength / (4 * std::numbers::pi);
     if (!(cosines[ring] >= 0 && cosines[ring] <= 1)) {
-      throw Error(ErrorKind::kUsage, "`q`",
+      throw Error(ErrorKind::kUsage, "q of the rings",
                   fmt::format("ring {}, q {}, cannot be reached with the wavelength {}", ring,
                               options.q[ring], options.wavelength),
                   "the units of q and wavelength have to be reciprocal");
@@ -150,6 +150,30 @@ class PairFit {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::size_t> orders_of(const PolarShape& shape, const LegendreOptions& options) {
+  // d and -d are the same to the coefficients.
+  const std::size_t most = shape.angles / 2 + 1, step = options.even_only ? 2 : 1;
+  if (options.highest / step + 1 > most) {
+    throw Error(
+        ErrorKind::kUsage, "`legendre`",
+        fmt::format("{} angles determine no coefficients up to l = {}", shape.angles, options.highest),
+        fmt::format("they determine at most {} of them", most));
+  }
+  std::vector<std::size_t> orders;
+  for (std::size_t l = 0; l <= options.highest; l += step) orders.push_back(l);
+  return orders;
+}
+
+}  // namespace
+
+void check_legendre(const PolarShape& shape, const LegendreOptions& options) {
+  shape.check();
+  ewald_cosines(shape, options);
+  orders_of(shape, options);
+}
+
 LegendreCoefficients legendre_coefficients(const PolarShape& shape, std::span<const double> correlation,
                                            const LegendreOptions& options) {
   shape.check();
@@ -160,15 +184,7 @@ LegendreCoefficients legendre_coefficients(const PolarShape& shape, std::span<co
   }
   const std::vector<double> cosines = ewald_cosines(shape, options);
   LegendreCoefficients result;
-  for (std::size_t l = 0; l <= options.highest; l += options.even_only ? 2 : 1) {
-    result.orders.push_back(l);
-    if (result.orders.size() > shape.angles / 2 + 1) {
-      throw Error(
-          ErrorKind::kUsage, "`highest`",
-          fmt::format("{} angles determine no coefficients up to l = {}", shape.angles, options.highest),
-          fmt::format("they determine at most {} of them", shape.angles / 2 + 1));
-    }
-  }
+  result.orders = orders_of(shape, options);
   const std::size_t orders = result.orders.size();
   result.values.resize(shape.pairs() * orders);
   result.conditions.resize(shape.pairs());

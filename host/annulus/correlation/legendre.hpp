@@ -34,6 +34,9 @@ struct LegendreCoefficients {
   LargeVector<double> conditions;
 };
 
+// Throws kUsage for options that make no sense: what legendre_coefficients() does, before there is a C2.
+void check_legendre(const PolarShape& shape, const LegendreOptions& options);
+
 // Of C2 [q][q' >= q][d]. Throws kUsage for options that make no sense, kInput for another number of values.
 LegendreCoefficients legendre_coefficients(const PolarShape& shape, std::span<const double> correlation,
                                            const LegendreOptions& options);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace annulus {
 namespace {
@@ -36,40 +37,196 @@ void check_limits(const PolarOptions& options) {
   }
 }
 
-// Why an image is not even looked at further.
-std::optional<std::string> veto(const PolarShape& shape, const PolarOptions& options,
-                                std::span<const double> image) {
-  double sum = 0;
-  std::size_t valid = 0;
-  for (std::size_t i = 0; i < image.size(); ++i) {
-    if (std::isnan(image[i])) continue;
-    if (std::isinf(image[i])) {
-      return fmt::format("the value at ring {}, angle {} is infinite", i / shape.angles, i % shape.angles);
+// An image whose values are found by ring and angle.
+class PolarView {
+ public:
+  PolarView(const PolarShape& shape, std::span<const double> values, PolarOrder order)
+      : shape_(shape), values_(values), order_(order) {
+    check_size(shape, values);
+  }
+
+  const PolarShape& shape() const { return shape_; }
+  PolarOrder order() const { return order_; }
+  double at(std::size_t ring, std::size_t angle) const {
+    return values_[order_ == PolarOrder::kByRing ? ring * shape_.angles + angle
+                                                 : angle * shape_.rings + ring];
+  }
+  // A line in memory: a ring, or all rings at an angle.
+  std::span<const double> line(std::size_t i) const {
+    const std::size_t length = order_ == PolarOrder::kByRing ? shape_.angles : shape_.rings;
+    return values_.subspan(i * length, length);
+  }
+
+ private:
+  const PolarShape& shape_;
+  std::span<const double> values_;
+  PolarOrder order_;
+};
+
+// Sums over the valid values of each ring, from the first angle to the last.
+struct RingSums {
+  std::vector<double> sums, counts;
+
+  explicit RingSums(const PolarView& image)
+      : sums(image.shape().rings, 0.0), counts(image.shape().rings, 0.0) {
+    if (image.order() == PolarOrder::kByRing) {
+      for (std::size_t ring = 0; ring < sums.size(); ++ring) {
+        for (const double value : image.line(ring)) add(value, sums[ring], counts[ring]);
+      }
+    } else {
+      for (std::size_t angle = 0; angle < image.shape().angles; ++angle) {
+        const double* const values = image.line(angle).data();
+        double* const sum = sums.data();
+        double* const count = counts.data();
+        for (std::size_t ring = 0; ring < sums.size(); ++ring) add(values[ring], sum[ring], count[ring]);
+      }
     }
-    sum += image[i];
-    ++valid;
   }
-  if (valid == 0) return "all its values are masked";
-  const double mean = sum / static_cast<double>(valid);
-  if (options.least_mean && !(mean >= *options.least_mean)) {
+
+  double total() const { return std::accumulate(sums.begin(), sums.end(), 0.0); }
+  double valid() const { return std::accumulate(counts.begin(), counts.end(), 0.0); }
+
+  // What is subtracted from each ring.
+  std::vector<double> levels(bool subtract_mean) const {
+    std::vector<double> means(sums.size(), 0.0);
+    for (std::size_t ring = 0; subtract_mean && ring < sums.size(); ++ring) {
+      if (counts[ring] > 0) means[ring] = sums[ring] / counts[ring];
+    }
+    return means;
+  }
+
+ private:
+  static void add(double value, double& sum, double& count) {
+    const bool valid = value == value;
+    sum += valid ? value : 0.0;
+    count += valid ? 1.0 : 0.0;
+  }
+};
+
+// Why an image is not even looked at further.
+std::optional<std::string> veto(const PolarOptions& options, const PolarView& image, const RingSums& rings) {
+  if (rings.valid() == 0) return "all its values are masked";
+  if (!std::isfinite(rings.total())) {
+    for (std::size_t ring = 0; ring < image.shape().rings; ++ring) {
+      for (std::size_t angle = 0; angle < image.shape().angles; ++angle) {
+        if (std::isinf(image.at(ring, angle)))
+          return fmt::format("the value at ring {}, angle {} is infinite", ring, angle);
+      }
+    }
+    return "the sum of its values is infinite";
+  }
+  const double mean = rings.total() / rings.valid();
+  if (options.least_mean && !(mean >= *options.least_mean))
     return fmt::format("its mean, {}, is below `least_mean`, {}", mean, *options.least_mean);
-  }
-  if (options.most_mean && !(mean <= *options.most_mean)) {
+  if (options.most_mean && !(mean <= *options.most_mean))
     return fmt::format("its mean, {}, is above `most_mean`, {}", mean, *options.most_mean);
-  }
   return std::nullopt;
 }
 
-double level_of(std::span<const double> ring, bool subtract_mean) {
-  if (!subtract_mean) return 0;
-  double sum = 0;
-  std::size_t valid = 0;
-  for (const double value : ring) {
-    if (std::isnan(value)) continue;
-    sum += value;
-    ++valid;
+constexpr double kLeastOf16Bits = -32768, kMostOf16Bits = 32767;
+
+// Integers of one ring after the other; std::rint and conversions in a form that compilers vectorise. Returns
+// whether all values fit.
+class Rounding {
+ public:
+  explicit Rounding(int scale) : factor_(std::ldexp(1.0, scale)) {}
+
+  // Rounded to even as std::rint does; not beyond values that fit nowhere.
+  double round(double difference) const {
+    constexpr double kShift = 0x1.8p52;  // doubles of this size have no fractions
+    const double scaled = std::min(std::max(difference * factor_, -kBeyond), kBeyond);
+    return scaled + kShift - kShift;
   }
-  return valid == 0 ? 0 : sum / static_cast<double>(valid);
+
+  static bool fits(double rounded) { return rounded >= kLeastOf16Bits && rounded <= kMostOf16Bits; }
+
+ private:
+  static constexpr double kBeyond = 65536;
+  double factor_;
+};
+
+// The integers of `count` values with one level each, or one level for all; masked ones are 0.
+template <bool kMasked>
+bool round_values(const Rounding& rounding, const double* values, const double* levels,
+                  std::size_t level_step, std::size_t count, std::int16_t* integers, std::uint8_t* valid) {
+  bool fit = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_valid = !kMasked || values[i] == values[i];
+    const double rounded = is_valid ? rounding.round(values[i] - levels[i * level_step]) : 0.0;
+    fit &= Rounding::fits(rounded);
+    integers[i] = static_cast<std::int16_t>(static_cast<std::int32_t>(rounded));
+    if constexpr (kMasked) valid[i] = is_valid ? 1 : 0;
+  }
+  return fit;
+}
+
+// A square of values by angle becomes one by ring.
+constexpr std::size_t kTile = 16;
+
+template <typename T>
+void turn_tile(const T (&tile)[kTile][kTile], std::size_t rings, std::size_t angles, std::size_t stride,
+               T* place) {
+  for (std::size_t ring = 0; ring < rings; ++ring) {
+    for (std::size_t angle = 0; angle < angles; ++angle) place[ring * stride + angle] = tile[angle][ring];
+  }
+}
+
+template <bool kMasked>
+bool round_by_angle(const Rounding& rounding, const PolarView& image, const std::vector<double>& levels,
+                    IntegerImage& integers) {
+  const PolarShape& shape = image.shape();
+  bool fit = true;
+  std::int16_t tile[kTile][kTile];
+  std::uint8_t valid_tile[kTile][kTile];
+  for (std::size_t angle = 0; angle < shape.angles; angle += kTile) {
+    const std::size_t high = std::min(kTile, shape.angles - angle);
+    for (std::size_t ring = 0; ring < shape.rings; ring += kTile) {
+      const std::size_t wide = std::min(kTile, shape.rings - ring);
+      for (std::size_t i = 0; i < high; ++i) {
+        fit &= round_values<kMasked>(rounding, image.line(angle + i).data() + ring, levels.data() + ring, 1,
+                                     wide, tile[i], valid_tile[i]);
+      }
+      const std::size_t place = ring * shape.angles + angle;
+      turn_tile(tile, wide, high, shape.angles, integers.values.data() + place);
+      if constexpr (kMasked) turn_tile(valid_tile, wide, high, shape.angles, integers.valid.data() + place);
+    }
+  }
+  return fit;
+}
+
+template <bool kMasked>
+bool round_by_ring(const Rounding& rounding, const PolarView& image, const std::vector<double>& levels,
+                   IntegerImage& integers) {
+  const PolarShape& shape = image.shape();
+  bool fit = true;
+  for (std::size_t ring = 0; ring < shape.rings; ++ring) {
+    const std::size_t place = ring * shape.angles;
+    fit &= round_values<kMasked>(rounding, image.line(ring).data(), &levels[ring], 0, shape.angles,
+                                 integers.values.data() + place,
+                                 kMasked ? integers.valid.data() + place : nullptr);
+  }
+  return fit;
+}
+
+template <bool kMasked>
+bool round_image(const Rounding& rounding, const PolarView& image, const std::vector<double>& levels,
+                 IntegerImage& integers) {
+  return image.order() == PolarOrder::kByRing ? round_by_ring<kMasked>(rounding, image, levels, integers)
+                                              : round_by_angle<kMasked>(rounding, image, levels, integers);
+}
+
+std::string describe_misfit(const PolarView& image, const std::vector<double>& levels, int scale) {
+  for (std::size_t ring = 0; ring < image.shape().rings; ++ring) {
+    for (std::size_t angle = 0; angle < image.shape().angles; ++angle) {
+      const double scaled = std::rint(std::ldexp(image.at(ring, angle) - levels[ring], scale));
+      if (!std::isnan(image.at(ring, angle)) && !Rounding::fits(scaled)) {
+        return fmt::format(
+            "the value at ring {}, angle {} becomes {}, more than 16 bits hold, with `scale` {}", ring, angle,
+            scaled, scale);
+      }
+    }
+  }
+  return "a value does not fit 16 bits";
 }
 
 }  // namespace
@@ -93,30 +250,22 @@ PolarQuantizer::PolarQuantizer(PolarShape shape, int scale, PolarOptions options
   }
 }
 
-std::optional<std::string> PolarQuantizer::quantize(std::span<const double> image,
-                                                    IntegerImage& integers) const {
-  check_size(shape_, image);
-  if (auto reason = veto(shape_, options_, image)) return reason;
-  integers.values.assign(shape_.values(), 0);
-  integers.valid.assign(shape_.values(), 0);
-  for (std::size_t ring = 0; ring < shape_.rings; ++ring) {
-    const std::span<const double> values = image.subspan(ring * shape_.angles, shape_.angles);
-    const double level = level_of(values, options_.subtract_mean);
-    for (std::size_t angle = 0; angle < shape_.angles; ++angle) {
-      if (std::isnan(values[angle])) continue;
-      const double scaled = std::rint(std::ldexp(values[angle] - level, scale_));
-      // Also where the difference of huge values is infinite or none.
-      if (!(scaled >= std::numeric_limits<std::int16_t>::min() &&
-            scaled <= std::numeric_limits<std::int16_t>::max())) {
-        return fmt::format(
-            "the value at ring {}, angle {} becomes {}, more than 16 bits hold, with `scale` {}", ring, angle,
-            scaled, scale_);
-      }
-      const std::size_t place = ring * shape_.angles + angle;
-      integers.values[place] = static_cast<std::int16_t>(scaled);
-      integers.valid[place] = 1;
-    }
-  }
+std::optional<std::string> PolarQuantizer::quantize(std::span<const double> values, IntegerImage& integers,
+                                                    PolarOrder order) const {
+  const PolarView image(shape_, values, order);
+  const RingSums rings(image);
+  const double valid = rings.valid();
+  integers.mean = rings.total() / valid;
+  if (!std::isfinite(integers.mean)) integers.mean = std::numeric_limits<double>::quiet_NaN();
+  if (auto reason = veto(options_, image, rings)) return reason;
+  const std::vector<double> levels = rings.levels(options_.subtract_mean);
+  const bool masked = valid < static_cast<double>(shape_.values());
+  integers.values.resize(shape_.values());
+  integers.valid.resize(masked ? shape_.values() : 0);
+  const Rounding rounding(scale_);
+  const bool fit = masked ? round_image<true>(rounding, image, levels, integers)
+                          : round_image<false>(rounding, image, levels, integers);
+  if (!fit) return describe_misfit(image, levels, scale_);
   return std::nullopt;
 }
 
@@ -125,16 +274,16 @@ ScaleFinder::ScaleFinder(PolarShape shape, PolarOptions options) : shape_(shape)
   check_limits(options_);
 }
 
-bool ScaleFinder::add(std::span<const double> image) {
-  check_size(shape_, image);
-  if (decided() || veto(shape_, options_, image)) return false;
+bool ScaleFinder::add(std::span<const double> values, PolarOrder order) {
+  const PolarView image(shape_, values, order);
+  const RingSums rings(image);
+  if (decided() || veto(options_, image, rings)) return false;
+  const std::vector<double> levels = rings.levels(options_.subtract_mean);
   double least = least_, most = most_;
   for (std::size_t ring = 0; ring < shape_.rings; ++ring) {
-    const std::span<const double> values = image.subspan(ring * shape_.angles, shape_.angles);
-    const double level = level_of(values, options_.subtract_mean);
-    for (const double value : values) {
-      if (std::isnan(value)) continue;
-      const double difference = value - level;
+    for (std::size_t angle = 0; angle < shape_.angles; ++angle) {
+      const double difference = image.at(ring, angle) - levels[ring];
+      if (std::isnan(difference)) continue;
       if (!std::isfinite(difference)) return false;
       least = std::min(least, difference);
       most = std::max(most, difference);

@@ -39,9 +39,17 @@ struct PolarOptions {
   std::optional<double> least_mean, most_mean;
 };
 
+// How the values of a polar image lie in memory.
+enum class PolarOrder {
+  kByRing,   // [q][phi]
+  kByAngle,  // [phi][q], as cakes lie
+};
+
+// Sums are the same whatever the order: those of a ring are added up by angle, those of an image by ring.
 struct IntegerImage {
   std::vector<std::int16_t> values;  // [q][phi], 0 where masked
-  std::vector<std::uint8_t> valid;   // [q][phi], 1 or 0
+  std::vector<std::uint8_t> valid;   // [q][phi], 1 or 0; empty if all are valid
+  double mean = 0;                   // of all valid values before; NaN if there is none, or no finite one
 };
 
 class PolarQuantizer {
@@ -50,9 +58,10 @@ class PolarQuantizer {
   PolarQuantizer(PolarShape shape, int scale, PolarOptions options);
 
   int scale() const { return scale_; }
-  // The reason why the image was rejected, or nothing: then `integers` is the image. Throws kInput if it has
-  // another number of values.
-  std::optional<std::string> quantize(std::span<const double> image, IntegerImage& integers) const;
+  // The reason why the image was rejected, or nothing: then `integers` is the image. Its mean is there in any
+  // case. Throws kInput if it has another number of values.
+  std::optional<std::string> quantize(std::span<const double> image, IntegerImage& integers,
+                                      PolarOrder order = PolarOrder::kByRing) const;
 
  private:
   PolarShape shape_;
@@ -69,7 +78,7 @@ class ScaleFinder {
 
   // Whether the image counts: those that a PolarQuantizer would reject by their mean or for a value that is
   // infinite do not, and none does after the first kImages.
-  bool add(std::span<const double> image);
+  bool add(std::span<const double> image, PolarOrder order = PolarOrder::kByRing);
   bool decided() const { return images_ == kImages; }
   // Of the images so far; 0 if all their values are 0.
   int scale() const;

@@ -1,4 +1,5 @@
 #include <annulus/engine/probe_server.hpp>
+#include <annulus/fxs/correlation_reader.hpp>
 #include <annulus/hdf5/probe.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/sources/formats.hpp>
@@ -14,6 +15,7 @@ int serve_hdf5_probes() {
     if (request.at(0) == kProbeOutput) {
       touch_output(request.at(1));
       touch_volume(request.at(1));
+      touch_correlation(request.at(1));
     }
   });
 }

@@ -151,39 +151,49 @@ void add_plan(const IntegrateConfig& config, const WantedColumns& wanted, Given 
 }
 
 // `defaults` are filled when the plan is made, before the first file is checked.
-void open_inputs(const IntegrateConfig& config, const WantedColumns& wanted,
+void open_frames(const IntegrateConfig& config, const WantedColumns& wanted,
                  const std::shared_ptr<const FileDefaults>& defaults, ScanPlan& scan) {
   FileStreamSettings settings;
-  settings.open = open_options(config);
   settings.open.map_payloads = true;  // backends look whether payloads are intact
-  settings.threads = config.readers;
-  settings.memory = config.memory << 20;
   settings.columns = header_columns(wanted);
   settings.check_file = [defaults](const FrameSource& source, const std::string& url) {
     check_agreement(*defaults, source, url);
   };
+  OpenedInputs opened = open_inputs(config, std::move(settings));
+  scan.urls = std::move(opened.urls);
+  scan.stream = std::move(opened.stream);
+}
+
+}  // namespace
+
+OpenedInputs open_inputs(const IntegrateConfig& config, FileStreamSettings settings) {
+  const bool map_payloads = settings.open.map_payloads;
+  settings.open = open_options(config);
+  settings.open.map_payloads = map_payloads;
+  settings.threads = config.readers;
+  settings.memory = config.memory << 20;
+  OpenedInputs opened;
   const auto folder = config.follow ? folder_to_follow(config.inputs) : std::nullopt;
   if (!folder) {
-    scan.urls = expand_inputs(config.inputs);
-    scan.stream = stream_files(scan.urls, std::move(settings));
-    return;
+    opened.urls = expand_inputs(config.inputs);
+    opened.stream = stream_files(opened.urls, std::move(settings));
+    return opened;
   }
-  scan.urls = {*folder};
+  opened.urls = {*folder};
   settings.open.follow.reset();  // each file is complete when it counts
   FolderSettings watched;
   watched.open = settings.open;
   watched.timeout = config.follow_timeout;
-  scan.stream = stream_folder(*folder, watched, std::move(settings));
+  opened.stream = stream_folder(*folder, watched, std::move(settings));
+  return opened;
 }
-
-}  // namespace
 
 ScanPlan make_scan_plan(const IntegrateConfig& config, std::stop_token stop) {
   check(config);
   ScanPlan scan;
   const auto defaults = std::make_shared<FileDefaults>();
   const WantedColumns wanted = parse_columns(config.columns, config.monitor);
-  open_inputs(config, wanted, defaults, scan);
+  open_frames(config, wanted, defaults, scan);
   if (!wanted.columns.empty()) {
     scan.stream = std::make_unique<ColumnStream>(std::move(scan.stream), table_columns(wanted, config));
   }

@@ -5,6 +5,7 @@
 #include <annulus/engine/config.hpp>
 #include <annulus/plan/plan.hpp>
 #include <annulus/sources/frame_stream.hpp>
+#include <annulus/sources/streams.hpp>
 
 #include <memory>
 #include <stop_token>
@@ -37,5 +38,13 @@ ScanPlan make_scan_plan(const IntegrateConfig& config, std::stop_token stop = {}
 // The same for frames that come from elsewhere: `stream` and `urls` of the result are empty, and the
 // configuration's inputs mean nothing.
 ScanPlan make_scan_plan(const IntegrateConfig& config, FrameStream& stream, std::stop_token stop = {});
+
+// The stream of a configuration's inputs alone, without a plan. `settings` say what to do with its files;
+// where and how to open them is the configuration's.
+struct OpenedInputs {
+  std::vector<std::string> urls;  // the files, or the folder that is followed
+  std::unique_ptr<FrameStream> stream;
+};
+OpenedInputs open_inputs(const IntegrateConfig& config, FileStreamSettings settings = {});
 
 }  // namespace annulus

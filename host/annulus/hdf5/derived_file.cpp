@@ -22,6 +22,9 @@ DerivedFile derived_file(hid_t file) {
   if (has_all(file, {"/entry", "/entry/reconstruction", "/entry/reconstruction/program", "/entry/data",
                      "/entry/data/radial_axis", "/entry/data/z"}))
     return DerivedFile::kVolume;
+  if (has_all(file, {"/entry", "/entry/process", "/entry/correlation", "/entry/correlation/signal",
+                     "/entry/correlation/mask", "/entry/snapshots"}))
+    return DerivedFile::kCorrelation;
   return DerivedFile::kNone;
 }
 
@@ -31,6 +34,8 @@ const char* noun_of(DerivedFile kind) {
       return "a file of images";
     case DerivedFile::kVolume:
       return "a tomogram of all bins";
+    case DerivedFile::kCorrelation:
+      return "a correlation of snapshots";
     case DerivedFile::kNone:
       break;
   }

@@ -143,14 +143,14 @@ void add_values(Digest& digest, hid_t dataset) {
   });
 }
 
-void add_dataset(Digest& digest, hid_t dataset, const std::string& path) {
+void add_dataset(Digest& digest, hid_t dataset, bool with_values) {
   const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
   const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
   add_type(digest, type.get());
   Dimensions dimensions = dimensions_of(space.get());
   if (dimensions.grows) dimensions.size[0] = H5S_UNLIMITED;
   for (const hsize_t size : dimensions.size) digest.add(size);
-  if (!dimensions.grows && !is_of_the_end(path)) add_values(digest, dataset);
+  if (!dimensions.grows && with_values) add_values(digest, dataset);
 }
 
 // Calls visit(object, path) for the group, then for all that is in it, by name. Links lead nowhere: nothing
@@ -202,14 +202,17 @@ std::vector<std::string> row_datasets(hid_t file) {
   return paths;
 }
 
-std::uint64_t header_checksum(hid_t file) {
+std::uint64_t header_checksum(hid_t file, std::span<const char* const> elsewhere) {
+  const auto has_values = [&](const std::string& path) {
+    return !is_of_the_end(path) && std::find(elsewhere.begin(), elsewhere.end(), path) == elsewhere.end();
+  };
   Digest digest;
   for_each_object(file, [&](hid_t object, const std::string& path) {
     digest.add(std::string_view(path));
     if (object < 0) return;
     digest.add(static_cast<std::uint64_t>(H5Iget_type(object)));
     add_attributes(digest, object);
-    if (is_dataset(object)) add_dataset(digest, object, path);
+    if (is_dataset(object)) add_dataset(digest, object, has_values(path));
   });
   return digest.value();
 }

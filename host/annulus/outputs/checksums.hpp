@@ -30,8 +30,9 @@ std::uint64_t frame_checksum(std::uint64_t sum_of_rows, std::uint64_t number);
 // Datasets with a row per frame, except that of the checksums themselves.
 std::vector<std::string> row_datasets(hid_t file);
 
-// Groups, attributes, and datasets that do not grow: their names, types and values.
-std::uint64_t header_checksum(hid_t file);
+// Groups, attributes, and datasets that do not grow: their names, types and values. Of those of `elsewhere`,
+// without their values, which have checksums of their own.
+std::uint64_t header_checksum(hid_t file, std::span<const char* const> elsewhere = {});
 
 std::uint64_t closing_checksum(hid_t file, std::uint64_t header, std::uint64_t frames);
 std::uint64_t open_mark(std::uint64_t header);

@@ -189,8 +189,9 @@ Hdf5Handle open_images(const std::filesystem::path& path) {
   Hdf5Handle file = open_to_read(path, ReadFirst::kAsClosed);
   if (!file) refuse("cannot be opened: " + hdf5_reason(), "copy it again");
   const DerivedFile kind = derived_file(file.get());
-  if (kind == DerivedFile::kVolume) refuse("is a tomogram of all bins, not a file of images", kNameImages);
-  if (kind != DerivedFile::kImages) refuse("is not a file of images", kNameImages);
+  if (kind == DerivedFile::kNone) refuse("is not a file of images", kNameImages);
+  if (kind != DerivedFile::kImages)
+    refuse(fmt::format("is {}, not a file of images", noun_of(kind)), kNameImages);
   return file;
 }
 

@@ -1,0 +1,320 @@
+#include <annulus/core/clock.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/core/url.hpp>
+#include <annulus/engine/correlate.hpp>
+#include <annulus/engine/share.hpp>
+#include <annulus/engine/snapshot_scan.hpp>
+#include <annulus/fxs/correlation_file.hpp>
+#include <annulus/fxs/correlation_reader.hpp>
+#include <annulus/fxs/snapshot_correlator.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace annulus {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kWhere = "correlate";
+
+// Named after the first input, in the working directory.
+fs::path default_output(const std::string& input) {
+  fs::path path = split_url(input).file;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) path = fs::canonical(path, ignored);
+  fs::path stem = path.filename();
+  while (stem.has_extension()) stem = stem.stem();
+  return stem.string() + "_correlation.nxs";
+}
+
+PolarOptions polar_options(const CorrelateConfig& config) {
+  return {!config.keep_mean, config.least_mean, config.most_mean};
+}
+
+// Images that wait until the scale is decided.
+class WaitingSnapshots {
+ public:
+  void add(const PolarSnapshot& snapshot) {
+    values_.emplace_back(snapshot.values.begin(), snapshot.values.end());
+    snapshots_.push_back(snapshot);
+  }
+
+  std::vector<PolarSnapshot> all() const {
+    std::vector<PolarSnapshot> all = snapshots_;
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].values = values_[i];
+    return all;
+  }
+
+ private:
+  std::vector<PolarSnapshot> snapshots_;
+  std::vector<std::vector<double>> values_;
+};
+
+// Keeps the output up to date while snapshots come.
+class CorrelationTaker final : public SnapshotTaker {
+ public:
+  struct Place {
+    fs::path path;
+    bool overwrite = false;
+    double checkpoint = 0;  // seconds
+  };
+
+  // `record` without a scale: it is found from the first snapshots.
+  CorrelationTaker(CorrelationRecord record, std::optional<std::int64_t> scale, PolarOrder order,
+                   SnapshotOptions options, Place place)
+      : record_(std::move(record)), order_(order), options_(options), place_(std::move(place)) {
+    check_memory(record_.setup.shape, options_);
+    finder_.emplace(record_.setup.shape, record_.setup.polar);
+    if (scale) begin(static_cast<int>(*scale));
+  }
+
+  // Goes on with an output.
+  CorrelationTaker(Correlation begun, PolarOrder order, SnapshotOptions options, Place place)
+      : order_(order), options_(options), place_(std::move(place)) {
+    correlator_.emplace(std::move(begun), order_, options_);
+  }
+
+  void take(std::span<const PolarSnapshot> snapshots) override {
+    while (!correlator_ && !snapshots.empty()) {
+      waiting_->add(snapshots.front());
+      if (snapshots.front().fault.empty()) finder_->add(snapshots.front().values, order_);
+      snapshots = snapshots.subspan(1);
+      if (finder_->decided()) decide();
+    }
+    if (!snapshots.empty()) add(snapshots);
+    look_at_clock();
+  }
+
+  void look_at_clock() override {
+    if (!correlator_ || !unwritten_ || place_.checkpoint == 0) return;
+    if (seconds_since(written_) < place_.checkpoint) return;
+    write(false);
+    ++checkpoints_;
+  }
+
+  // Whether there is anything, written or not.
+  bool empty() const {
+    return correlator_ ? correlator_->record().snapshots.rows().empty() : waiting_->all().empty();
+  }
+
+  // All that came is in the output, unless nothing did.
+  void finish(bool finished) {
+    if (!correlator_) decide();
+    if (!empty()) write(finished);
+  }
+
+  Correlation result() { return correlator_->take(); }
+  std::uint64_t checkpoints() const { return checkpoints_; }
+
+ private:
+  void begin(int scale) {
+    record_.setup.scale = scale;
+    correlator_.emplace(std::move(record_), order_, options_);
+  }
+
+  void decide() {
+    begin(finder_->scale());
+    const WaitingSnapshots waiting = std::exchange(waiting_, std::nullopt).value();
+    add(waiting.all());
+  }
+
+  void add(std::span<const PolarSnapshot> snapshots) {
+    unwritten_ = true;
+    correlator_->add(snapshots);
+  }
+
+  void write(bool finished) {
+    correlator_->write(place_.path, place_.overwrite, finished);
+    place_.overwrite = true;  // it is ours now
+    unwritten_ = false;
+    written_ = Clock::now();
+  }
+
+  CorrelationRecord record_;  // until the scale is known
+  PolarOrder order_;
+  SnapshotOptions options_;
+  Place place_;
+  std::optional<ScaleFinder> finder_;
+  std::optional<WaitingSnapshots> waiting_ = WaitingSnapshots();
+  std::optional<SnapshotCorrelator> correlator_;
+  Clock::time_point written_ = Clock::now();
+  bool unwritten_ = false;
+  std::uint64_t checkpoints_ = 0;
+};
+
+CorrelationRecord new_record(const CorrelateConfig& config, const SnapshotScan& scan) {
+  CorrelationRecord record;
+  record.setup.shape = scan.shape();
+  record.setup.polar = polar_options(config);
+  record.setup.radial = scan.radial();
+  if (const auto& plan = scan.plan_of_scan().plan) record.setup.plan_hash = plan->hash;
+  record.setup.normalization_factor = scan.reduction().normalization_factor;
+  record.setup.monitored = !scan.reduction().monitor.empty();
+  record.origin.backend = config.polar ? "none" : scan.reduction().backend;
+  record.origin.poni_text = scan.plan_of_scan().poni_text;
+  record.origin.config_json = to_json(config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  record.origin.options = as_text(config);
+  std::error_code unknown;
+  record.origin.working_directory = fs::current_path(unknown).string();
+  record.legendre = scan.legendre();
+  return record;
+}
+
+// What an output holds that `append` goes on with. Throws kOutput if this run would make another.
+Correlation continued(const fs::path& output, const CorrelateConfig& config,
+                      const CorrelationRecord& record) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::kOutput, output.string(), "cannot be continued: " + what,
+                "give the options that it was made with, or choose another `output`");
+  };
+  if (!is_correlation_file(output)) refuse("is not a correlation that annulus wrote");
+  Correlation begun = read_correlation_sums(output);
+  CorrelationSetup wanted = record.setup;
+  wanted.scale = static_cast<int>(config.scale.value_or(begun.record.setup.scale));
+  if (const std::string difference = difference_of(wanted, begun.record.setup); !difference.empty())
+    refuse(difference);
+  if (record.legendre != begun.record.legendre) refuse("`legendre`: it was made with another choice");
+  return begun;
+}
+
+std::shared_ptr<StoredFrames> frames_of(const SnapshotTable& snapshots) {
+  std::error_code unknown;
+  auto stored = std::make_shared<StoredFrames>(fs::current_path(unknown));
+  for (const Snapshot& row : snapshots.rows())
+    stored->add(row.source_id, row.in_source, row.status == SnapshotStatus::kBad);
+  return stored;
+}
+
+SnapshotScan open_scan(const CorrelateConfig& config, const std::stop_token& stop) {
+  try {
+    return SnapshotScan(config, stop);
+  } catch (const Error&) {
+    if (!stop.stop_requested()) throw;
+    throw Error(ErrorKind::kInterrupted, kWhere, "interrupted before the first frame");
+  }
+}
+
+CorrelateReport run_share(const CorrelateConfig& config, const Share* share, const RunHooks& hooks,
+                          const std::stop_token& stop) {
+  const auto start = Clock::now();
+  SnapshotScan scan = open_scan(config, stop);
+  const ScanPlan& plan = scan.plan_of_scan();
+  if (hooks.note) std::ranges::for_each(plan.notes, hooks.note);
+  if (hooks.warning) std::ranges::for_each(plan.warnings, hooks.warning);
+  if (hooks.planned && plan.plan) hooks.planned(*plan.plan);
+  CorrelateReport report;
+  report.preview = config.fast;
+  report.plan = plan.plan;
+  report.masks = plan.masks;
+  report.warnings = plan.warnings;
+  report.plan_seconds = seconds_since(start);
+
+  const IntegrateConfig& reduction = scan.reduction();
+  const fs::path output =
+      reduction.output.empty() ? default_output(scan.urls().front()) : fs::path(reduction.output);
+  report.output = share != nullptr && share->name_part ? share->name_part(output) : output;
+  const bool exists = check_correlation_place(report.output, reduction.overwrite || reduction.append);
+  CorrelationRecord record = new_record(config, scan);
+  scan.load();
+
+  SnapshotOptions options;
+  options.threads = reduction.backend_options.threads;
+  options.block = config.block;
+  options.preview = config.fast;
+  const CorrelationTaker::Place place{report.output, reduction.overwrite || reduction.append,
+                                      config.checkpoint};
+  std::optional<CorrelationTaker> taker;
+  std::shared_ptr<StoredFrames> stored;
+  if (exists && reduction.append) {
+    Correlation begun = continued(report.output, config, record);
+    stored = frames_of(begun.record.snapshots);
+    taker.emplace(std::move(begun), scan.order(), options, place);
+  } else {
+    taker.emplace(std::move(record), config.scale, scan.order(), options, place);
+  }
+  const auto elsewhere = share != nullptr ? share->held_elsewhere : nullptr;
+  if (stored || elsewhere) {
+    scan.stream().leave_out([stored, elsewhere](const FrameId& frame) {
+      return (stored && stored->find(frame) != Held::kNot) || (elsewhere && elsewhere(frame) != Held::kNot);
+    });
+  }
+  if (share != nullptr) scan.stream().share(share->deal(scan.stream().expected()));
+
+  try {
+    report.summary = scan.run(*taker, stop, hooks.progress);
+  } catch (const Error& error) {
+    // What came before is kept, unless it is the output that failed.
+    if (error.kind() != ErrorKind::kOutput) taker->finish(false);
+    throw;
+  }
+  for (std::string& remark : scan.stream().take_remarks()) {
+    if (hooks.warning) hooks.warning(remark);
+    report.warnings.push_back(std::move(remark));
+  }
+  report.already_stored = stored ? scan.stream().left_out() : 0;
+  ReductionSummary& summary = report.summary;
+  report.failed = summary.first_fault && !reduction.keep_going;
+  const auto closing = Clock::now();
+  taker->finish(!report.failed && !summary.interrupted);
+  summary.write_seconds += seconds_since(closing);
+  report.checkpoints = taker->checkpoints();
+  report.correlation = taker->result();
+  report.total_seconds = seconds_since(start);
+  return report;
+}
+
+// Looks at images until the scale is decided.
+class ScaleTaker final : public SnapshotTaker {
+ public:
+  ScaleTaker(const SnapshotScan& scan, const PolarOptions& options, std::stop_source enough)
+      : finder_(scan.shape(), options), order_(scan.order()), enough_(std::move(enough)) {}
+
+  void take(std::span<const PolarSnapshot> snapshots) override {
+    for (const PolarSnapshot& snapshot : snapshots) {
+      if (snapshot.fault.empty()) finder_.add(snapshot.values, order_);
+    }
+    if (finder_.decided()) enough_.request_stop();
+  }
+
+  int scale() const { return finder_.scale(); }
+
+ private:
+  ScaleFinder finder_;
+  PolarOrder order_;
+  std::stop_source enough_;
+};
+
+}  // namespace
+
+CorrelateReport correlate(const CorrelateConfig& config, const RunHooks& hooks, std::stop_token stop) {
+  return run_share(config, nullptr, hooks, stop);
+}
+
+CorrelateReport correlate(const CorrelateConfig& config, const Share& share, const RunHooks& hooks,
+                          std::stop_token stop) {
+  if (!config.scale)
+    throw Error(ErrorKind::kUsage, "`scale`", "shares of a run need one that is the same for all",
+                "give the scale that a run over all inputs takes");
+  return run_share(config, &share, hooks, stop);
+}
+
+int find_scale(const CorrelateConfig& config, std::stop_token stop) {
+  if (config.scale) return static_cast<int>(*config.scale);
+  SnapshotScan scan = open_scan(config, stop);
+  scan.load();
+  std::stop_source enough;
+  const std::stop_callback also(stop, [&] { enough.request_stop(); });
+  ScaleTaker taker(scan, polar_options(config), enough);
+  scan.run(taker, enough.get_token());
+  if (stop.stop_requested())
+    throw Error(ErrorKind::kInterrupted, kWhere, "interrupted before the first frame");
+  return taker.scale();
+}
+
+}  // namespace annulus

@@ -1,0 +1,50 @@
+#include <annulus/core/error.hpp>
+#include <annulus/fxs/correlation_file.hpp>
+#include <annulus/fxs/correlation_reader.hpp>
+#include <annulus/fxs/merge_correlations.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace annulus {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_agreement(const fs::path& first, const CorrelationSetup& here, const fs::path& path,
+                     const CorrelationSetup& there) {
+  const std::string difference = difference_of(here, there);
+  if (difference.empty()) return;
+  throw Error(ErrorKind::kInput, path.string(),
+              fmt::format("cannot be added to {}: {}", first.string(), difference),
+              "correlate all with the same plan, scale and limits");
+}
+
+}  // namespace
+
+MergedCorrelations merge_correlations(const std::vector<fs::path>& inputs, const fs::path& output,
+                                      bool overwrite) {
+  if (inputs.empty())
+    throw Error(ErrorKind::kUsage, "`inputs`", "no files are named", "name correlations to add up");
+  check_correlation_place(output, overwrite);
+  Correlation all = read_correlation_sums(inputs.front());
+  std::vector<SnapshotTable> tables;
+  tables.push_back(std::move(all.record.snapshots));
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    Correlation next = read_correlation_sums(inputs[i]);
+    check_agreement(inputs.front(), all.record.setup, inputs[i], next.record.setup);
+    all.sums.add(next.sums);
+    all.record.finished = all.record.finished && next.record.finished;
+    tables.push_back(std::move(next.record.snapshots));
+  }
+  std::vector<const SnapshotTable*> pointers;
+  for (const SnapshotTable& table : tables) pointers.push_back(&table);
+  all.record.snapshots = join(pointers);
+  write_correlation(output, all.record, all.sums, overwrite);
+  const SnapshotTable& snapshots = all.record.snapshots;
+  return {inputs.size(), snapshots.count(SnapshotStatus::kCounted),
+          snapshots.count(SnapshotStatus::kRejected), snapshots.count(SnapshotStatus::kBad)};
+}
+
+}  // namespace annulus
