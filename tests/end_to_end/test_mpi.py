@@ -24,7 +24,8 @@ if shutil.which("mpirun") is None:
 
 # Dates and their checksums, and the options by which the runs of these tests differ.
 APART = {"/entry/start_time", "/entry/end_time", "/entry/reduction/date", "/entry/checksums/header",
-         "/entry/checksums/closing"} | {f"/entry/reduction/input/{name}" for name in (
+         "/entry/checksums/closing", "/entry/process/date", "/entry/process/configuration", "/entry/process/options/append",
+         "/entry/process/options/checkpoint", "/entry/process/options/output"} | {f"/entry/reduction/input/{name}" for name in (
              "append", "configuration", "keep_going", "output", "overwrite", "threads")}
 OPTIONS = ["-n", 300, "--error-model", "poisson"]
 
@@ -86,10 +87,10 @@ def inputs(scan, tmp_path_factory):
         (folder / f"files/f_{i:03d}.cbf").write_bytes(b"no image")
     image = numpy.arange(195 * 487, dtype=numpy.int32).reshape(195, 487) % 91
     numpy.save(folder / "stack.npy", numpy.stack([image + i for i in range(50)]))
-    positions = "".join(f"{i % 25},{i // 25}\n" for i in range(250))
-    (folder / "motors.csv").write_text("x,y\n" + positions)
+    positions = "".join(f"{i % 25},{i // 25},{i % 5}\n" for i in range(250))
+    (folder / "motors.csv").write_text("x,y,z\n" + positions)
     table = folder / "motors.csv"
-    return ["-p", scan.poni, *OPTIONS, "--column", f"x={table}#x", "--column", f"y={table}#y", "--keep-going", "-q",
+    return ["-p", scan.poni, *OPTIONS, "--column", f"x={table}#x", "--column", f"y={table}#y", "--column", f"z={table}#z", "--keep-going", "-q",
             folder / "files", folder / "stack.npy"]
 
 
@@ -114,7 +115,7 @@ def test_ranks_write_the_same_bytes(annulus, inputs, alone, tmp_path, ranks):
 
 def test_maps_of_ranks_have_the_same_bytes(annulus, alone, tmp_path):
     arguments = ["map", alone, "--x", "x", "--y", "y", "--window", "a=5:10,4:4.5,11:12", "--values", "intensity,error,centre", "-q"]
-    crowded = ["map", alone, "--x", "x", "--y", "x", "--window", "a=5:10", "-q"]
+    crowded = ["map", alone, "--x", "z", "--y", "y", "--window", "a=5:10", "-q"]
     for name, words in (("lone", arguments), ("crowded", crowded)):
         assert annulus(*words, "-o", tmp_path / f"{name}1.nxs").returncode == 0
         done = mpirun(3, *words, "-o", tmp_path / f"{name}3.nxs")
@@ -188,6 +189,58 @@ def test_ranks_of_a_node_take_different_devices(annulus, scan, tmp_path):
         with h5py.File(path) as file:
             devices.append(file["/entry/reduction/input/device"][()])
     assert devices == [b"", b"1", b"0"]
+
+
+@pytest.fixture(scope="module")
+def polar(tmp_path_factory):
+    """Polar images with masked values, some of them too bright to be counted, and others that leave 16 bits."""
+    random = numpy.random.default_rng(7)
+    images = random.poisson(30, (400, 20, 32)).astype(numpy.float32)
+    images[::9, 4, 5] = numpy.nan
+    images[::50] *= 40
+    images[333, 2, 2] = 1e6
+    path = tmp_path_factory.mktemp("polar") / "images.npy"
+    numpy.save(path, images)
+    return ["--polar", "--most-mean", 100, "--legendre", 4, "--flat-ewald", "-q", path]
+
+
+@pytest.fixture(scope="module")
+def correlated_alone(annulus, polar, tmp_path_factory):
+    path = tmp_path_factory.mktemp("correlated") / "out.nxs"
+    done = annulus("correlate", *polar, "-o", path)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(path) as file:
+        assert set(file["/entry/snapshots/status"][()]) == {0, 1}
+    return contents(path)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, pytest.param(3, marks=release_only), 4, pytest.param(8, marks=release_only)])
+def test_correlations_of_ranks_have_the_same_bytes(polar, correlated_alone, tmp_path, ranks):
+    done = mpirun(ranks, "correlate", *polar, "-o", tmp_path / "out.nxs")
+    assert done.returncode == 0, done.stderr
+    assert_same(tmp_path / "out.nxs", correlated_alone)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.nxs"]  # the parts are gone
+
+
+def test_correlations_go_on_with_parts_of_more_ranks(annulus, polar, correlated_alone, tmp_path):
+    """What three ranks left, and an output, are all in what two make of it."""
+    output = tmp_path / "out.nxs"
+    scale = ["--scale", int.from_bytes(correlated_alone["/entry/process/scale"][2], "little", signed=True)]
+    (tmp_path / "out.nxs.parts").mkdir()
+    # Parts as a job that was killed leaves them: made of the same file, each of some of its images.
+    for number, part in enumerate(("1/4", "2/4", "3/4")):
+        where = output if number == 1 else tmp_path / f"out.nxs.parts/part_{number:03d}.nxs"
+        done = annulus("correlate", *polar, *scale, "--part", part, "-o", where)
+        assert done.returncode == 0, done.stderr
+    done = mpirun(2, "correlate", *polar, "--append", "-o", output)
+    assert done.returncode == 0, done.stderr
+    assert_same(output, correlated_alone)
+    assert not (tmp_path / "out.nxs.parts").exists()
+
+
+def test_previews_are_not_for_ranks(polar, tmp_path):
+    done = mpirun(2, "correlate", *polar, "--fast", "-o", tmp_path / "out.nxs")
+    assert done.returncode == USAGE and len(errors(done.stderr)) == 1 and "--fast" in errors(done.stderr)[0], done.stderr
 
 
 @pytest.fixture
