@@ -263,6 +263,7 @@ CorrelateReport run_share(const CorrelateConfig& config, const Share* share, con
   const auto closing = Clock::now();
   taker->finish(!report.failed && !summary.interrupted);
   summary.write_seconds += seconds_since(closing);
+  summary.wall_seconds += seconds_since(closing);
   report.checkpoints = taker->checkpoints();
   report.correlation = taker->result();
   report.total_seconds = seconds_since(start);

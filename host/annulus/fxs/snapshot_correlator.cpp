@@ -18,7 +18,9 @@ constexpr std::size_t kValuesPerThread = std::size_t{1} << 16;
 
 double gigabytes(std::uint64_t bytes) { return static_cast<double>(bytes) / 1e9; }
 
-CorrelatorOptions correlator_options(const SnapshotOptions& options) { return {options.threads, options.block}; }
+CorrelatorOptions correlator_options(const SnapshotOptions& options) {
+  return {options.threads, options.block};
+}
 
 }  // namespace
 
@@ -34,10 +36,11 @@ void check_memory(const PolarShape& shape, const SnapshotOptions& options) {
                        static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 0L));
   const std::uint64_t needed = bytes_of(shape, options);
   if (machine == 0 || needed <= machine) return;
-  throw Error(ErrorKind::kUsage, "`npt`, `npt_azim`",
-              fmt::format("correlations of {} rings over {} angles take {:.1f} GB, and this machine has {:.1f}",
-                          shape.rings, shape.angles, gigabytes(needed), gigabytes(machine)),
-              "take fewer rings or angles: memory grows with the square of the rings");
+  throw Error(
+      ErrorKind::kUsage, "`npt`, `npt_azim`",
+      fmt::format("correlations of {} rings over {} angles take {:.1f} GB, and this machine has {:.1f}",
+                  shape.rings, shape.angles, gigabytes(needed), gigabytes(machine)),
+      "take fewer rings or angles: memory grows with the square of the rings");
 }
 
 SnapshotCorrelator::SnapshotCorrelator(CorrelationRecord record, PolarOrder order, SnapshotOptions options)
@@ -110,6 +113,9 @@ void SnapshotCorrelator::count(const IntegerImage& image) {
 
 void SnapshotCorrelator::write(const std::filesystem::path& path, bool overwrite, bool finished) {
   record_.finished = finished;
+  // Shares of a scan that are taken up again may come in any order.
+  if (finished && !std::ranges::is_sorted(record_.snapshots.rows(), {}, &Snapshot::index))
+    record_.snapshots = join({&record_.snapshots});
   if (exact_) {
     write_correlation(path, record_, exact_->sums(), overwrite, options_.threads);
   } else {

@@ -60,13 +60,13 @@ void write_packed(const Hdf5Handle& dataset, const std::vector<hsize_t>& offset,
     fail_writing(path);
 }
 
-void write_pixel_mask(hid_t parent, const PowderScan& scan, const fs::path& path) {
+void write_pixel_mask(hid_t parent, const SimulatedScan& scan, const fs::path& path) {
   const Shape shape = scan.shape();
   std::vector<std::uint32_t> mask(shape.size());
   const Image<std::int32_t> frame = scan.frame(0);
   std::ranges::transform(frame.pixels, mask.begin(), [](std::int32_t pixel) {
-    if (pixel == PowderScan::kGap) return kMaskGap;
-    return pixel == PowderScan::kDefect ? kMaskDead : 0u;
+    if (pixel == kGapMark) return kMaskGap;
+    return pixel == kDefectMark ? kMaskDead : 0u;
   });
   const Hdf5Handle dataset =
       create_packed(parent, "pixel_mask", PixelType::kU32, {shape.rows, shape.cols}, path);
@@ -74,7 +74,7 @@ void write_pixel_mask(hid_t parent, const PowderScan& scan, const fs::path& path
                path);
 }
 
-std::string description_of(const PowderScan& scan) {
+std::string description_of(const SimulatedScan& scan) {
   return "Dectris " + scan.geometry().detector.name + ", simulated";
 }
 
@@ -92,12 +92,12 @@ std::uint64_t EigerLayout::data_files(std::uint64_t frames) const {
   return (frames + images_per_file - 1) / images_per_file;
 }
 
-std::int64_t eiger_cutoff(const PowderScan& scan, PixelType type) {
+std::int64_t eiger_cutoff(const SimulatedScan& scan, PixelType type) {
   const std::int64_t top = (std::int64_t{1} << (8 * size_of(type))) - 1;
-  return std::min(scan.options().count_cutoff, top - kMarks);
+  return std::min(scan.beamline().count_cutoff, top - kMarks);
 }
 
-std::vector<std::byte> pack_eiger_frame(const PowderScan& scan, std::uint64_t frame, PixelType type) {
+std::vector<std::byte> pack_eiger_frame(const SimulatedScan& scan, std::uint64_t frame, PixelType type) {
   const Image<std::int32_t> image = scan.frame(frame);
   const std::int64_t overloaded = eiger_cutoff(scan, type) + 1;
   return visit_pixel_type(type, [&](auto zero) -> std::vector<std::byte> {
@@ -121,7 +121,7 @@ struct EigerWriter::DataFile {
   Hdf5Handle data;  // closed first
 };
 
-EigerWriter::EigerWriter(EigerLayout layout, const PowderScan& scan)
+EigerWriter::EigerWriter(EigerLayout layout, const SimulatedScan& scan)
     : layout_(std::move(layout)), scan_(scan) {
   write_master();
 }
@@ -142,7 +142,7 @@ void EigerWriter::write_master() const {
     describe.attribute(file.get(), "default", "entry");
     const Hdf5Handle entry = describe.group(file.get(), "entry", "NXentry");
     describe.text(entry.get(), "definition", "NXmx");
-    describe.text(entry.get(), "title", fmt::format("simulated powder scan, seed {}", scan_.options().seed));
+    describe.text(entry.get(), "title", scan_.title());
     const Hdf5Handle data = describe.group(entry.get(), "data", "NXdata");
     for (std::uint64_t number = 1; number <= layout_.data_files(scan_.frames()); ++number) {
       const std::string link = fmt::format("data_{:06}", number);

@@ -4,7 +4,7 @@
 
 #include <annulus/core/image.hpp>
 
-#include <tools/simulate/powder.hpp>
+#include <tools/simulate/simulated_scan.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,18 +30,18 @@ struct EigerLayout {
 
 // The highest count that is not taken for one of the marks at the top of the type, nor above the scan's
 // limit.
-std::int64_t eiger_cutoff(const PowderScan& scan, PixelType type);
+std::int64_t eiger_cutoff(const SimulatedScan& scan, PixelType type);
 
 // A frame as a chunk of the HDF5 filter 32008. Gaps and dead pixels have the type's top value, pixels that
 // are overloaded the cutoff and one more. Any thread may call this.
-std::vector<std::byte> pack_eiger_frame(const PowderScan& scan, std::uint64_t frame, PixelType type);
+std::vector<std::byte> pack_eiger_frame(const SimulatedScan& scan, std::uint64_t frame, PixelType type);
 
 // The master is complete when this is made, so that others can follow the scan; data files have another name
 // until they are complete. HDF5 calls are made under lock_hdf5(); one thread at a time uses a writer.
 class EigerWriter {
  public:
-  EigerWriter(EigerLayout layout, const PowderScan& scan);  // throws kOutput
-  ~EigerWriter();                                           // removes an incomplete file
+  EigerWriter(EigerLayout layout, const SimulatedScan& scan);  // throws kOutput
+  ~EigerWriter();                                              // removes an incomplete file
 
   // Frames in order; the last one closes the last file.
   void append(std::uint64_t frame, std::span<const std::byte> chunk);
@@ -52,7 +52,7 @@ class EigerWriter {
   void open_data_file(std::uint64_t number);
 
   EigerLayout layout_;
-  const PowderScan& scan_;
+  const SimulatedScan& scan_;
   std::unique_ptr<DataFile> file_;
 };
 

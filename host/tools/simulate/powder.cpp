@@ -1,8 +1,8 @@
-#include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
 #include <annulus/geometry/projection.hpp>
 
 #include <fmt/core.h>
+#include <tools/simulate/phantom_file.hpp>
 #include <tools/simulate/poisson.hpp>
 #include <tools/simulate/portable_math.hpp>
 #include <tools/simulate/powder.hpp>
@@ -10,46 +10,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace annulus {
 namespace {
 
-constexpr double kHcKevAngstrom = 12.398419843320026;
 constexpr double kTangentOfWidestAngle = 0.96568877480707;  // 44 degrees
 constexpr double kMaxCounts = 1e9;
-constexpr std::uint64_t kDefectStream = ~std::uint64_t{0};  // beside the frames' numbers
-
-// Written so that NaN fails.
-void require(const char* option, double value, double low, double high) {
-  if (value >= low && value <= high) return;
-  throw Error(ErrorKind::kUsage, option, fmt::format("{} is not between {} and {}", value, low, high),
-              "choose a value in that range");
-}
 
 void check(const SimulationOptions& options) {
-  require("`frames`", static_cast<double>(options.frames), 1, 1e9);
-  if (options.distance) require("`distance` (metre)", *options.distance, 1e-4, 1e3);
-  if (options.wavelength) require("`wavelength` (metre)", *options.wavelength, 1e-12, 1e-8);
-  if (!options.wavelength) require("`energy` (keV)", options.energy_kev, 0.2, 1000);
-  require("`rot1` (radian)", options.rot1, -portable::kPi, portable::kPi);
-  require("`rot2` (radian)", options.rot2, -portable::kPi, portable::kPi);
-  require("`rot3` (radian)", options.rot3, -portable::kPi, portable::kPi);
-  require("`beam_offset1` (metre)", options.beam_offset1, -100, 100);
-  require("`beam_offset2` (metre)", options.beam_offset2, -100, 100);
-  require("`expansion`", options.expansion, -0.2, 0.2);
-  require("`beam_variation`", options.beam_variation, 0, 1);
-  require("`background`", options.background, 0, kMaxCounts);
-  require("`ring_counts`", options.ring_counts, 0, kMaxCounts);
-  if (options.ring_width) require("`ring_width` (degree)", *options.ring_width, 0.001, 20);
-  if (options.polarization) require("`polarization`", *options.polarization, -1, 1);
-  require("`count_cutoff`", static_cast<double>(options.count_cutoff), 1,
-          std::numeric_limits<std::int32_t>::max() - 1);
-}
-
-double wavelength_of(const SimulationOptions& options) {
-  return options.wavelength ? *options.wavelength : kHcKevAngstrom / options.energy_kev * 1e-10;
+  require_within("`expansion`", options.expansion, -0.2, 0.2);
+  require_within("`beam_variation`", options.beam_variation, 0, 1);
+  require_within("`background`", options.background, 0, kMaxCounts);
+  require_within("`ring_counts`", options.ring_counts, 0, kMaxCounts);
+  if (options.ring_width) require_within("`ring_width` (degree)", *options.ring_width, 0.001, 20);
 }
 
 // sin(theta) of the direction in which a point is seen: sin^2(theta) = (1 - cos(2 theta)) / 2.
@@ -66,56 +40,32 @@ double sine_of_theta(const Projection::Point& point) {
 
 Geometry simulated_geometry(const SimulationOptions& options) {
   check(options);
-  Geometry geometry;
-  geometry.detector = find_detector(options.detector);
-  const Detector& detector = geometry.detector;
-  if (detector.shape.size() == 0) {
-    throw Error(ErrorKind::kUsage, "simulation option detector",
-                fmt::format("the detector '{}' has no shape of its own", detector.name),
-                "choose a detector of the catalogue, e.g. Pilatus2M");
-  }
-  const double half1 = detector.pixel1 * detector.shape.rows / 2;
-  const double half2 = detector.pixel2 * detector.shape.cols / 2;
-  geometry.poni1 = half1 + options.beam_offset1;
-  geometry.poni2 = half2 + options.beam_offset2;
-  if (options.distance) {
-    geometry.distance = *options.distance;
-  } else {
-    const double far1 = half1 + std::fabs(options.beam_offset1);
-    const double far2 = half2 + std::fabs(options.beam_offset2);
-    const double distance = std::sqrt(far1 * far1 + far2 * far2) / kTangentOfWidestAngle;
-    geometry.distance = std::ceil(distance * 1000) / 1000;  // whole millimetres read better
-  }
-  geometry.rot1 = options.rot1;
-  geometry.rot2 = options.rot2;
-  geometry.rot3 = options.rot3;
-  geometry.wavelength = wavelength_of(options);
-  return geometry;
+  return beamline_geometry(options, kTangentOfWidestAngle);
 }
 
 PowderScan::PowderScan(SimulationOptions options)
     : options_(std::move(options)), geometry_(simulated_geometry(options_)) {
   locate_pixels();
-  mark_defects();
+}
+
+std::string PowderScan::title() const { return fmt::format("simulated powder scan, seed {}", options_.seed); }
+
+void PowderScan::write_truth(const std::filesystem::path& path) const {
+  if (phantom_) write_phantom_file(path, *this);
 }
 
 void PowderScan::locate_pixels() {
   const Shape shape = geometry_.detector.shape;
   const Projection projection(geometry_);
-  const Mask gaps = geometry_.detector.gap_mask();
   std::vector<double> sines(shape.size());
-  gain_.resize(shape.size());
+  gain_ = pixel_gains(geometry_, options_);
   parallel_ranges(shape.rows, options_.threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t row = begin; row < end; ++row) {
       const double p1 = projection.centre1(static_cast<std::uint32_t>(row));
       for (std::uint32_t col = 0; col < shape.cols; ++col) {
         const double p2 = projection.centre2(col);
         const Projection::Point point = projection.locate(p1, p2);
-        double gain = projection.solid_angle(p1, p2);
-        if (options_.polarization) gain *= Projection::polarization(point, *options_.polarization);
-        const std::size_t pixel = row * shape.cols + col;
-        sines[pixel] = sine_of_theta(point);
-        gain_[pixel] = gaps.pixels[pixel] != 0 ? static_cast<float>(kGap) : static_cast<float>(gain);
+        sines[row * shape.cols + col] = sine_of_theta(point);
       }
     }
   });
@@ -166,25 +116,8 @@ void PowderScan::set_patterns(const PatternSettings& pattern) {
   patterns_ = std::make_shared<PowderPattern>(settings);
 }
 
-void PowderScan::mark_defects() {
-  if (!geometry_.detector.dectris) return;
-  const std::size_t pixels = gain_.size();
-  // A few: more than a hundredth would be another kind of detector, and slow to place.
-  const std::size_t wanted = std::min<std::size_t>(options_.defects, pixels / 100);
-  CounterRandom random(CounterRandom::key(options_.seed, kDefectStream), 0);
-  for (std::size_t marked = 0, tries = 0; marked < wanted && tries < 100 * wanted; ++tries) {
-    float& gain = gain_[random.bits() % pixels];
-    if (gain < 0) continue;
-    gain = static_cast<float>(kDefect);
-    ++marked;
-  }
-}
-
 Image<std::int32_t> PowderScan::frame(std::uint64_t i) const {
-  if (i >= options_.frames) {
-    throw Error(ErrorKind::kUsage, fmt::format("simulated frame {}", i),
-                fmt::format("the scan has {} frames", options_.frames), "ask for more frames");
-  }
+  check_frame(i);
   const std::vector<float> table = patterns_->table(i);
   const PoissonSampler& sampler = PoissonSampler::instance();
   const std::uint64_t key = CounterRandom::key(options_.seed, i);

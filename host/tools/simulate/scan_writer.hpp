@@ -3,7 +3,7 @@
 
 #include <annulus/core/image.hpp>
 
-#include <tools/simulate/powder.hpp>
+#include <tools/simulate/simulated_scan.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -40,16 +40,16 @@ struct ScanFiles {
   std::vector<std::filesystem::path> frames;     // one, or as many as frames, in order; of Eiger the master
   std::vector<std::filesystem::path> data;       // of Eiger the data files
   std::optional<std::filesystem::path> columns;  // of a phantom: <prefix>.csv (scan_columns.hpp)
-  std::optional<std::filesystem::path> truth;    // of a phantom: <prefix>_phantom.nxs (phantom_file.hpp)
+  std::optional<std::filesystem::path> truth;    // what is known of the sample
 };
 
 // The names write_scan will use.
-ScanFiles scan_files(const PowderScan& scan, const ScanOutput& output);
+ScanFiles scan_files(const SimulatedScan& scan, const ScanOutput& output);
 
 // Throws kOutput with the file's name, before anything is written if a file is there and overwrite is false.
 // Throws kUsage for a type or a number of images that no Eiger file has.
 // After an error complete CBF files and Eiger data files stay; an HDF5 file appears under its name only when
 // it is complete.
-ScanFiles write_scan(const PowderScan& scan, const ScanOutput& output);
+ScanFiles write_scan(const SimulatedScan& scan, const ScanOutput& output);
 
 }  // namespace annulus

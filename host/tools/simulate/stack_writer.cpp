@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr int kDeflateLevel = 1;
 
-Hdf5Handle create_stack(hid_t parent, const PowderScan& scan, const fs::path& path) {
+Hdf5Handle create_stack(hid_t parent, const SimulatedScan& scan, const fs::path& path) {
   const Shape shape = scan.shape();
   const std::array<hsize_t, 3> extent = {scan.frames(), shape.rows, shape.cols};
   const std::array<hsize_t, 3> chunk = {1, shape.rows, shape.cols};
@@ -34,7 +34,7 @@ Hdf5Handle create_stack(hid_t parent, const PowderScan& scan, const fs::path& pa
                  H5Dclose, path);
 }
 
-void describe_instrument(hid_t entry, const PowderScan& scan, const Describer& describe) {
+void describe_instrument(hid_t entry, const SimulatedScan& scan, const Describer& describe) {
   const Geometry& geometry = scan.geometry();
   const Hdf5Handle instrument = describe.group(entry, "instrument", "NXinstrument");
   const Hdf5Handle beam = describe.group(instrument.get(), "beam", "NXbeam");
@@ -44,9 +44,9 @@ void describe_instrument(hid_t entry, const PowderScan& scan, const Describer& d
   describe.number(detector.get(), "y_pixel_size", geometry.detector.pixel1, "m");
   describe.number(detector.get(), "x_pixel_size", geometry.detector.pixel2, "m");
   describe.number(detector.get(), "distance", geometry.distance, "m");
-  describe.number(detector.get(), "saturation_value", scan.options().count_cutoff);
+  describe.number(detector.get(), "saturation_value", scan.beamline().count_cutoff);
   const Hdf5Handle specific = describe.group(detector.get(), "detectorSpecific", "NXcollection");
-  describe.number(specific.get(), "countrate_correction_count_cutoff", scan.options().count_cutoff);
+  describe.number(specific.get(), "countrate_correction_count_cutoff", scan.beamline().count_cutoff);
   if (scan.phantom() != nullptr) describe_columns(entry, detector.get(), *scan.phantom(), describe);
 }
 
@@ -59,7 +59,7 @@ struct StackWriter::File {
   Hdf5Handle data;  // closed first
 };
 
-StackWriter::StackWriter(const fs::path& path, const PowderScan& scan) {
+StackWriter::StackWriter(const fs::path& path, const SimulatedScan& scan) {
   const Hdf5Session session;
   file_ = std::make_unique<File>(path);
   const Describer describe(file_->file.path());
@@ -68,9 +68,7 @@ StackWriter::StackWriter(const fs::path& path, const PowderScan& scan) {
   describe.attribute(root, "default", "entry");
   const Hdf5Handle entry = describe.group(root, "entry", "NXentry");
   describe.attribute(entry.get(), "default", "data");
-  describe.text(
-      entry.get(), "title",
-      fmt::format("simulated powder scan, seed {}, {}", scan.options().seed, scan.geometry().detector.name));
+  describe.text(entry.get(), "title", fmt::format("{}, {}", scan.title(), scan.geometry().detector.name));
   describe_instrument(entry.get(), scan, describe);
   const Hdf5Handle group = describe.group(entry.get(), "data", "NXdata");
   describe.attribute(group.get(), "signal", "data");

@@ -1,7 +1,7 @@
 // A stack of simulated frames in one NeXus HDF5 file, laid out as detectors of the Eiger family do.
 #pragma once
 
-#include <tools/simulate/powder.hpp>
+#include <tools/simulate/simulated_scan.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace annulus {
 // writer.
 class StackWriter {
  public:
-  StackWriter(const std::filesystem::path& path, const PowderScan& scan);  // throws kOutput
-  ~StackWriter();                                                          // removes an incomplete file
+  StackWriter(const std::filesystem::path& path, const SimulatedScan& scan);  // throws kOutput
+  ~StackWriter();                                                             // removes an incomplete file
 
   // What HDF5's shuffle and deflate filters would make of a frame, but on any thread.
   static std::vector<std::byte> compress(std::span<const std::int32_t> pixels);

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
+#include <vector>
 
 #include "message_of.hpp"
 
@@ -47,12 +49,45 @@ TEST(PolarQuantizer, RejectsImagesWithAReason) {
   EXPECT_THAT(reason_of(plain, {0, kInfinity, 0}), HasSubstr("angle 1 is infinite"));
   EXPECT_THAT(reason_of(plain, {kNaN, kNaN, kNaN}), HasSubstr("all its values are masked"));
   const PolarQuantizer huge({1, 2}, 0, {});
-  EXPECT_THAT(reason_of(huge, {1.7e308, 1.7e308}), HasSubstr("more than 16 bits"));
+  EXPECT_THAT(reason_of(huge, {1.7e308, 1.7e308}), HasSubstr("sum of its values is infinite"));
+  EXPECT_THAT(reason_of(huge, {1e300, -1e300}), HasSubstr("more than 16 bits"));
   const PolarQuantizer limited({1, 3}, 0, {.subtract_mean = true, .least_mean = 2, .most_mean = 4});
   EXPECT_EQ(reason_of(limited, {1, 3, kNaN}), "taken");
   EXPECT_EQ(reason_of(limited, {4, 4, 4}), "taken");
   EXPECT_THAT(reason_of(limited, {1, 2, kNaN}), HasSubstr("its mean, 1.5, is below `least_mean`, 2"));
   EXPECT_THAT(reason_of(limited, {1, 11, 3}), HasSubstr("its mean, 5, is above `most_mean`, 4"));
+}
+
+TEST(PolarQuantizer, MakesTheSameOfCakes) {
+  // Sizes that no tile divides.
+  const PolarShape shape{21, 35};
+  std::mt19937 random(5);
+  std::normal_distribution<double> value(50, 20);
+  for (const bool masked : {false, true}) {
+    std::vector<double> by_ring(shape.values()), by_angle(shape.values());
+    for (std::size_t ring = 0; ring < shape.rings; ++ring) {
+      for (std::size_t angle = 0; angle < shape.angles; ++angle) {
+        const double here = masked && random() % 5 == 0 ? kNaN : value(random);
+        by_ring[ring * shape.angles + angle] = by_angle[angle * shape.rings + ring] = here;
+      }
+    }
+    for (const bool subtract_mean : {false, true}) {
+      const PolarQuantizer quantizer(shape, 7, {subtract_mean, {}, {}});
+      IntegerImage one, other;
+      EXPECT_EQ(quantizer.quantize(by_ring, one), std::nullopt);
+      EXPECT_EQ(quantizer.quantize(by_angle, other, PolarOrder::kByAngle), std::nullopt);
+      EXPECT_EQ(one.values, other.values);
+      EXPECT_EQ(one.valid, other.valid);
+      EXPECT_EQ(one.mean, other.mean);
+      EXPECT_EQ(one.valid.empty(), !masked);
+      for (std::size_t i = 0; !subtract_mean && i < shape.values(); ++i)
+        EXPECT_EQ(one.values[i], std::isnan(by_ring[i]) ? 0 : std::rint(by_ring[i] * 128)) << i;
+    }
+    ScaleFinder finder(shape, {}), of_cakes(shape, {});
+    finder.add(by_ring);
+    of_cakes.add(by_angle, PolarOrder::kByAngle);
+    EXPECT_EQ(finder.scale(), of_cakes.scale());
+  }
 }
 
 TEST(PolarQuantizer, RefusesOptionsAndSizes) {

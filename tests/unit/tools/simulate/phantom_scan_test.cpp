@@ -3,6 +3,7 @@
 #include <annulus/core/sha256.hpp>
 
 #include <gtest/gtest.h>
+#include <tools/simulate/powder.hpp>
 #include <tools/simulate/scan_columns.hpp>
 #include <tools/simulate/scan_writer.hpp>
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 #include <sys/resource.h>
+#include <tools/simulate/powder.hpp>
 #include <tools/simulate/scan_writer.hpp>
 
 #include <algorithm>
