@@ -100,6 +100,7 @@ class SharedCorrelation {
   void make_room() const;
   void forget_parts_of_output() const;
   void correlate_part();
+  void keep_parts_after_failure();
   void add_up();
   void write_whole();
 
@@ -195,6 +196,21 @@ void SharedCorrelation::correlate_part() {
   report_ = annulus::correlate(ours, share, common_.hooks(), ranks_.stopped());
 }
 
+// Where one rank failed, its sums are in its part only. So are then those of the others.
+void SharedCorrelation::keep_parts_after_failure() {
+  const auto all = ranks_.gather(std::vector<std::byte>(common_.failure() ? 1 : 0));
+  std::vector<std::byte> any;
+  for (const auto& bytes : all) any.insert(any.end(), bytes.begin(), bytes.end());
+  ranks_.broadcast(any);
+  together(ranks_, [&] {
+    if (common_.failure()) throw *common_.failure();
+    if (any.empty() || report_.correlation.record.snapshots.rows().empty()) return;
+    report_.correlation.record.finished = false;
+    write_correlation(part_name(output_, ranks_.rank()), report_.correlation.record, report_.correlation.sums,
+                      true);
+  });
+}
+
 // The sums of all ranks, and of what earlier runs left, in the first one.
 void SharedCorrelation::add_up() {
   Correlation& whole = report_.correlation;
@@ -266,10 +282,7 @@ CorrelateReport SharedCorrelation::run() {
   report_.summary = std::move(all.summary);
   report_.warnings = std::move(all.warnings);
   report_.failed = all.failed;
-  // Where one failed, its sums are in its part, as those of all others.
-  together(ranks_, [&] {
-    if (common_.failure()) throw *common_.failure();
-  });
+  keep_parts_after_failure();
   add_up();
   together(ranks_, [&] {
     if (ranks_.is_first()) write_whole();
