@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <exception>
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -24,13 +24,13 @@ namespace fs = std::filesystem;
 constexpr const char* kWhere = "correlate";
 
 // Named after the first input, in the working directory.
-fs::path default_output(const std::string& input) {
+fs::path default_output(const std::string& input, const std::string& part) {
   fs::path path = split_url(input).file;
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) path = fs::canonical(path, ignored);
   fs::path stem = path.filename();
   while (stem.has_extension()) stem = stem.stem();
-  return stem.string() + "_correlation.nxs";
+  return stem.string() + "_correlation" + suffix_of_part(part) + ".nxs";
 }
 
 PolarOptions polar_options(const CorrelateConfig& config) {
@@ -216,8 +216,8 @@ CorrelateReport run_share(const CorrelateConfig& config, const Share* share, con
   report.plan_seconds = seconds_since(start);
 
   const IntegrateConfig& reduction = scan.reduction();
-  const fs::path output =
-      reduction.output.empty() ? default_output(scan.urls().front()) : fs::path(reduction.output);
+  const fs::path output = reduction.output.empty() ? default_output(scan.urls().front(), reduction.part)
+                                                   : fs::path(reduction.output);
   CorrelationRecord record = new_record(config, scan);
   scan.load();
   // A part: whoever names it adds up the sums of all.
@@ -241,9 +241,13 @@ CorrelateReport run_share(const CorrelateConfig& config, const Share* share, con
     taker.emplace(std::move(record), config.scale, scan.order(), options, place);
   }
   const auto elsewhere = share != nullptr ? share->held_elsewhere : nullptr;
+  // The stream asks once for each frame, and may ask until it ends, which is after this.
+  const auto already_stored = std::make_shared<std::atomic<std::uint64_t>>(0);
   if (stored || elsewhere) {
-    scan.stream().leave_out([stored, elsewhere](const FrameId& frame) {
-      return (stored && stored->find(frame) != Held::kNot) || (elsewhere && elsewhere(frame) != Held::kNot);
+    scan.stream().leave_out([stored, elsewhere, already_stored](const FrameId& frame) {
+      const bool is_stored = stored && stored->find(frame) != Held::kNot;
+      if (is_stored) ++*already_stored;
+      return is_stored || (elsewhere && elsewhere(frame) != Held::kNot);
     });
   }
   if (share != nullptr) scan.stream().share(share->deal(scan.stream().expected()));
@@ -259,7 +263,7 @@ CorrelateReport run_share(const CorrelateConfig& config, const Share* share, con
     if (hooks.warning) hooks.warning(remark);
     report.warnings.push_back(std::move(remark));
   }
-  report.already_stored = stored ? scan.stream().left_out() : 0;
+  report.already_stored = *already_stored;
   ReductionSummary& summary = report.summary;
   report.failed = summary.first_fault && !reduction.keep_going;
   const auto closing = Clock::now();
@@ -297,11 +301,19 @@ class ScaleTaker final : public SnapshotTaker {
 }  // namespace
 
 CorrelateReport correlate(const CorrelateConfig& config, const RunHooks& hooks, std::stop_token stop) {
-  return run_share(config, nullptr, hooks, stop);
+  if (config.reduction.part.empty()) return run_share(config, nullptr, hooks, stop);
+  const Share share = share_of(parse_part(config.reduction.part));
+  CorrelateConfig shared = config;
+  shared.scale = find_scale(config, stop);
+  return run_share(shared, &share, hooks, stop);
 }
 
 CorrelateReport correlate(const CorrelateConfig& config, const Share& share, const RunHooks& hooks,
                           std::stop_token stop) {
+  if (!config.reduction.part.empty()) {
+    throw Error(ErrorKind::kUsage, "`part`", "the processes of this run share the whole scan already",
+                "leave it out, or start each part as a job of its own");
+  }
   if (!config.scale)
     throw Error(ErrorKind::kUsage, "`scale`", "shares of a run need one that is the same for all",
                 "give the scale that a run over all inputs takes");

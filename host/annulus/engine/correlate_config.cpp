@@ -22,9 +22,10 @@ constexpr std::array<std::string_view, 5> kNotHere = {"error_model", "azimuth_ra
                                                       "save_matrix"};
 
 // Those of polar images: how files are read, where rings lie, what is written.
-constexpr std::array<std::string_view, 15> kOfPolarImages = {
-    "inputs",      "follow", "follow_timeout", "raw_shape", "raw_type", "raw_offset", "unit",  "radial_range",
-    "allow_links", "output", "overwrite",      "append",    "threads",  "readers",    "memory"};
+constexpr std::array<std::string_view, 17> kOfPolarImages = {
+    "inputs",  "follow",       "follow_timeout", "raw_shape",  "raw_type",  "raw_offset",
+    "unit",    "radial_range", "allow_links",    "output",     "overwrite", "append",
+    "threads", "readers",      "memory",         "keep_going", "part"};
 
 template <std::size_t N>
 bool contains(std::string_view key, const std::array<std::string_view, N>& keys) {
@@ -105,7 +106,7 @@ IntegrateConfig checked_reduction(const CorrelateConfig& config) {
       "it means nothing to a correlation");
   if (config.polar) {
     refuse_others(
-        config, [](const std::string& key) { return key == "keep_going" || contains(key, kOfPolarImages); },
+        config, [](const std::string& key) { return contains(key, kOfPolarImages); },
         "it means nothing to polar images, which need no plan");
   }
   if (!reduction.integration.azimuth_bins)

@@ -22,14 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "_03_of_16": parts of one scan have names of their own, which sort as they count.
-std::string suffix_of_part(const IntegrateConfig& config) {
-  if (config.part.empty()) return {};
-  const Part part = parse_part(config.part);
-  const std::string count = std::to_string(part.count);
-  return fmt::format("_{:0{}}_of_{}", part.number, count.size(), count);
-}
-
 // Named after the first input, in the working directory.
 fs::path default_output(const IntegrateConfig& config, const std::string& input,
                         std::uint64_t expected_frames) {
@@ -38,7 +30,8 @@ fs::path default_output(const IntegrateConfig& config, const std::string& input,
   if (fs::is_directory(path, ignored)) path = fs::canonical(path, ignored);  // "." has a name, too
   fs::path stem = path.filename();
   while (stem.has_extension()) stem = stem.stem();
-  if (output_format(config) == OutputFormat::kNexus) return stem.string() + suffix_of_part(config) + ".nxs";
+  if (output_format(config) == OutputFormat::kNexus)
+    return stem.string() + suffix_of_part(config.part) + ".nxs";
   return stem.string() + (expected_frames == 1 ? ".xy" : "_xy");
 }
 

@@ -51,6 +51,13 @@ Part parse_part(const std::string& text) {
   return {*number, *count};
 }
 
+std::string suffix_of_part(const std::string& text) {
+  if (text.empty()) return {};
+  const Part part = parse_part(text);
+  const std::string count = std::to_string(part.count);
+  return fmt::format("_{:0{}}_of_{}", part.number, count.size(), count);
+}
+
 std::shared_ptr<FrameDealer> deal_part(Part part) { return std::make_shared<StaticDealer>(part); }
 
 Share share_of(Part part) {

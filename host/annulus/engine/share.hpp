@@ -37,6 +37,9 @@ struct Part {
 // Throws kUsage for anything else than K/N with 1 <= K <= N.
 Part parse_part(const std::string& text);
 
+// "_03_of_16": parts of one scan have names of their own, which sort as they count. Empty for no part.
+std::string suffix_of_part(const std::string& text);
+
 // Every N-th block of a fixed number of frames. Needs nothing but the part: the processes of a job array do
 // not know of each other.
 std::shared_ptr<FrameDealer> deal_part(Part part);
