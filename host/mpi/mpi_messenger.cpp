@@ -113,7 +113,7 @@ class MpiMessenger final : public Messenger {
     }
   }
 
-  void abort(int code) override { MPI_Abort(MPI_COMM_WORLD, code); }
+  void end_job(int code) override { MPI_Abort(MPI_COMM_WORLD, code); }
 
  private:
   struct Sent {

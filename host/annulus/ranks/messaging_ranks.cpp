@@ -116,7 +116,7 @@ class MessagingRanks final : public Ranks, public std::enable_shared_from_this<M
   RankProgress told() const override;
   void stop_all() override;
   std::stop_token stopped() const override { return stop_.get_token(); }
-  void end_others(int code) override { messenger_->abort(code); }
+  void end_others(int code) override { messenger_->end_job(code); }
 
   // Of the scan with this number, counted from 1.
   std::optional<FrameRange> next_block(std::uint64_t scan);

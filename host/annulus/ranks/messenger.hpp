@@ -45,7 +45,7 @@ class Messenger {
   virtual void broadcast(std::span<std::byte> bytes) = 0;
 
   // Any thread, at any time: ends the whole job with this exit code.
-  virtual void abort(int code) = 0;
+  virtual void end_job(int code) = 0;
 };
 
 // The one function of the module. `version` is that of the program; a module of another one refuses.

@@ -58,7 +58,7 @@ class FakeMessenger final : public Messenger {
     network_.meeting.arrive_and_wait();
   }
 
-  void abort(int /*code*/) override { std::terminate(); }
+  void end_job(int /*code*/) override { std::terminate(); }
 
  private:
   Network& network_;
