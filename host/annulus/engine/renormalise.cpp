@@ -2,13 +2,10 @@
 #include <annulus/engine/columns.hpp>
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/renormalise.hpp>
-#include <annulus/hdf5/handle.hpp>
+#include <annulus/engine/stored_output.hpp>
 #include <annulus/outputs/file_beside.hpp>
-#include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
-#include <annulus/outputs/stored_checksums.hpp>
-#include <annulus/outputs/stored_sums.hpp>
 #include <annulus/sources/table_column.hpp>
 #include <annulus/version.hpp>
 
@@ -33,28 +30,11 @@ namespace fs = std::filesystem;
 class OldOutput {
  public:
   explicit OldOutput(const RenormaliseOptions& options)
-      : closing_(closing_of(options.input)), file_(options.input), columns_(file_.header().columns) {
-    const Hdf5Session session;
-    sums_.emplace(options.input, file_.header());
-    for (const char* part : {layout::kChecksums, layout::kNormalizationFactor, layout::kSourceId}) {
-      if (!sums_->has(part)) {
-        refuse_input(options.input, fmt::format("was written by an earlier annulus, without {}", part),
-                     "reduce its frames again");
-      }
-    }
-    checksums_.emplace(sums_->file(), closing_);
-    const std::string fault = checksums_->check_header();
-    if (!fault.empty()) refuse_damaged(fault);
-  }
-  ~OldOutput() {
-    const Hdf5Session session;
-    checksums_.reset();
-    sums_.reset();
-  }
+      : stored_(options.input), columns_(file().header().columns) {}
 
-  const PatternFile& file() const { return file_; }
-  const Job& job() const { return sums_->job(); }
-  std::uint64_t frames_at_once() const { return sums_->frames_at_once(); }
+  const PatternFile& file() const { return stored_.file(); }
+  const Job& job() const { return stored_.job(); }
+  std::uint64_t frames_at_once() const { return stored_.frames_at_once(); }
   const std::vector<ColumnInfo>& columns() const { return columns_; }
 
   // A column from a table takes the place of one of the same name.
@@ -64,10 +44,10 @@ class OldOutput {
                   "reduce the frames again, or name a column of the input");
     }
     table_ = open_column(spec, false, allow_links);
-    if (table_->rows() != file_.frames()) {
+    if (table_->rows() != file().frames()) {
       refuse_input(spec.column.origin,
                    fmt::format("column {}: it has {} rows, {} has {}", spec.column.name, table_->rows(),
-                               file_.path().string(), frame_count(file_.frames())),
+                               file().path().string(), frame_count(file().frames())),
                    "a table has one row per frame of the input");
     }
     const auto found = std::ranges::find(columns_, spec.column.name, &ColumnInfo::name);
@@ -81,59 +61,21 @@ class OldOutput {
 
   // Frames without their patterns; sums only where there are any. Throws kInput for damaged ones.
   std::vector<ReducedFrame> read(std::uint64_t first, std::uint64_t count) const {
-    const Hdf5Session session;
-    const std::vector<std::string> damage = checksums_->check_frames(first, count);
+    std::vector<ReducedFrame> frames = stored_.read(first, count);
     for (std::size_t i = 0; i < count; ++i) {
-      if (!damage[i].empty()) refuse_damaged(fmt::format("frame {}: {}", first + i, damage[i]));
+      frames[i].pattern = {};
+      const bool only_its_monitor = std::isnan(frames[i].normalization);
+      if (only_its_monitor) frames[i].fault.clear();
+      if (!table_) continue;
+      frames[i].point.resize(columns_.size());
+      frames[i].point[place_of_table_] = table_->at(first + i);
     }
-    const std::vector<FrameRecord> records = file_.read_records(first, count);
-    std::vector<Sums> sums = sums_->frames(first, count);
-    const auto source_ids = sums_->source_ids(first, count);
-    std::vector<ReducedFrame> frames(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const FrameRecord& record = records[i];
-      frames[i].id = {record.index, record.source, record.frame_in_source};
-      frames[i].source_id = source_ids[i];
-      const bool only_its_monitor = record.bad && std::isnan(record.normalization);
-      if (record.bad && !only_its_monitor) frames[i].fault = record.fault;
-      if (frames[i].fault.empty()) frames[i].sums = std::move(sums[i]);
-    }
-    add_points(first, frames);
     return frames;
   }
 
  private:
-  static std::uint64_t closing_of(const fs::path& input) {
-    if (const DerivedFile kind = derived_file(input); kind != DerivedFile::kNone)
-      refuse_input(input, fmt::format("is {}: it holds no patterns", noun_of(kind)),
-                   "name the patterns that it was made of");
-    if (!is_annulus_output(input))
-      refuse_input(input, "is not an output of annulus", "name a NeXus file that Annulus wrote");
-    const Hdf5Session session;
-    return stored_closing(input);
-  }
-
-  [[noreturn]] void refuse_damaged(const std::string& fault) const {
-    refuse_input(file_.path(), "is damaged: " + fault, "reduce its frames again");
-  }
-
-  void add_points(std::uint64_t first, std::vector<ReducedFrame>& frames) const {
-    std::vector<double> values(frames.size());
-    for (std::size_t column = 0; column < columns_.size(); ++column) {
-      if (table_ && column == place_of_table_) {
-        for (std::size_t i = 0; i < values.size(); ++i) values[i] = table_->at(first + i);
-      } else {
-        file_.read_column(column, first, values.size(), values);
-      }
-      for (std::size_t i = 0; i < values.size(); ++i) frames[i].point.push_back(values[i]);
-    }
-  }
-
-  std::uint64_t closing_;
-  PatternFile file_;
+  StoredOutput stored_;
   std::vector<ColumnInfo> columns_;
-  std::optional<StoredSums> sums_;
-  std::optional<StoredChecksums> checksums_;
   std::unique_ptr<TableColumn> table_;
   std::size_t place_of_table_ = 0;
 };
@@ -174,6 +116,7 @@ RunDescription describe_output_of(const OldOutput& old, const RenormaliseOptions
   run.expected_frames = old.file().frames();
   run.columns = old.columns();
   run.made_from = old.file().path();
+  run.numbered_by_place = true;  // numbers stay as they are
   run.file_name = options.output.filename().string();
   return run;
 }

@@ -42,6 +42,18 @@ GridOptions::GridShape stored_shape(const PatternFile& file) {
               "name its two motors, or give `shape`");
 }
 
+// Without motors the place of a frame in the grid is its row.
+void check_complete(const PatternFile& file) {
+  const std::vector<std::uint64_t> numbers = file.read_numbers(0, file.frames());
+  for (std::size_t row = 0; row < numbers.size(); ++row) {
+    if (numbers[row] == row) continue;
+    throw Error(
+        ErrorKind::kInput, file.path().string(),
+        fmt::format("row {} is frame {} of the scan: it is a part, or frames are missing", row, numbers[row]),
+        "name the columns of two motors, or merge all parts of the scan first");
+  }
+}
+
 // Waits, unless a stop comes first.
 void sleep_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop) {
   std::mutex mutex;
@@ -66,6 +78,7 @@ ScanGrid find_grid(const PatternFile& file, const GridOptions& options) {
                   "steps and tolerances are of motors, and none is given",
                   "name the columns of two motors, or leave steps and tolerances out");
     }
+    check_complete(file);
     const GridOptions::GridShape shape = options.shape ? *options.shape : stored_shape(file);
     return grid_of_shape(file.frames(), shape.rows, shape.columns, options.zigzag);
   }

@@ -3,12 +3,14 @@
 #include <annulus/outputs/iso_time.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
-#include <annulus/outputs/stored_sums.hpp>
+#include <annulus/outputs/open_output.hpp>
+#include <annulus/outputs/part_files.hpp>
 
 #include <fmt/core.h>
 
 #include <array>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace annulus {
@@ -20,8 +22,14 @@ constexpr std::size_t kLargestAttribute = std::size_t{1} << 20;
 
 class StructureCopy {
  public:
-  StructureCopy(hid_t from, hid_t to, std::map<std::string, std::string> texts)
-      : from_(from), to_(to), texts_(std::move(texts)) {}
+  // `skipped`: what is made anew.
+  StructureCopy(hid_t from, hid_t to, std::map<std::string, std::string> texts, std::set<std::string> skipped,
+                MakeRows make_rows)
+      : from_(from),
+        to_(to),
+        texts_(std::move(texts)),
+        skipped_(std::move(skipped)),
+        make_rows_(std::move(make_rows)) {}
 
   // What is in the new file already stays as it is.
   void copy_group(const std::string& path, int depth = 0) const {
@@ -48,7 +56,7 @@ class StructureCopy {
   }
 
   void copy_object(const std::string& path, int depth) const {
-    if (path == layout::kChecksums || path == layout::kColumns) return;  // made anew
+    if (skipped_.contains(path)) return;
     H5L_info_t link{};
     const bool hard = H5Lget_info(from_, path.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
     if (!hard || depth > kDeepestGroup) return;  // nothing of ours
@@ -58,30 +66,22 @@ class StructureCopy {
     if (kind != H5I_DATASET || has_object(to_, path)) return;
     if (const auto text = texts_.find(path); text != texts_.end()) {
       write_text(to_, path, text->second);
-    } else if (!create_empty_rows(object.get(), path) &&
-               H5Ocopy(from_, path.c_str(), to_, path.c_str(), H5P_DEFAULT, H5P_DEFAULT) < 0) {
+    } else if (has_rows(object.get())) {
+      make_rows_(path, object.get());
+      copy_attributes(path);
+    } else if (H5Ocopy(from_, path.c_str(), to_, path.c_str(), H5P_DEFAULT, H5P_DEFAULT) < 0) {
       fail(path);
     }
   }
 
-  // False if it is not a dataset with a row per frame.
-  bool create_empty_rows(hid_t dataset, const std::string& path) const {
+  // Whether it is a dataset with a row per frame.
+  static bool has_rows(hid_t dataset) {
     const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
     const int rank = H5Sget_simple_extent_ndims(space.get());
     if (rank < 1 || rank > kMostSides) return false;
-    std::array<hsize_t, kMostSides> size{}, most{};
-    H5Sget_simple_extent_dims(space.get(), size.data(), most.data());
-    if (most[0] != H5S_UNLIMITED) return false;
-    size[0] = 0;
-    const Hdf5Handle empty(H5Screate_simple(rank, size.data(), most.data()), H5Sclose);
-    const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
-    const Hdf5Handle creation(H5Dget_create_plist(dataset), H5Pclose);
-    const Hdf5Handle made(
-        H5Dcreate2(to_, path.c_str(), type.get(), empty.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
-        H5Dclose);
-    if (!made) fail(path);
-    copy_attributes(path);
-    return true;
+    std::array<hsize_t, kMostSides> most{};
+    H5Sget_simple_extent_dims(space.get(), nullptr, most.data());
+    return most[0] == H5S_UNLIMITED;
   }
 
   void copy_attributes(const std::string& path) const {
@@ -118,7 +118,24 @@ class StructureCopy {
   hid_t from_;
   hid_t to_;
   std::map<std::string, std::string> texts_;  // in place of what the other output has at these paths
+  std::set<std::string> skipped_;
+  MakeRows make_rows_;
 };
+
+// Rows like those of a model, but none yet.
+void create_empty_rows(hid_t file, const std::string& path, hid_t model) {
+  const Hdf5Handle space(H5Dget_space(model), H5Sclose);
+  std::array<hsize_t, kMostSides> size{}, most{};
+  const int rank = H5Sget_simple_extent_dims(space.get(), size.data(), most.data());
+  size[0] = 0;
+  const Hdf5Handle empty(H5Screate_simple(rank, size.data(), most.data()), H5Sclose);
+  const Hdf5Handle type(H5Dget_type(model), H5Tclose);
+  const Hdf5Handle creation(H5Dget_create_plist(model), H5Pclose);
+  const Hdf5Handle made(
+      H5Dcreate2(file, path.c_str(), type.get(), empty.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+      H5Dclose);
+  if (!made) throw_hdf5(ErrorKind::kOutput, file, fmt::format("{} cannot be created", path));
+}
 
 // As field_name() of nexus_create.cpp makes them, where the other file has such an option.
 std::string option_path(hid_t from, const std::string& name) {
@@ -129,29 +146,63 @@ std::string option_path(hid_t from, const std::string& name) {
 
 }  // namespace
 
-void copy_structure(hid_t file, const std::string& name, const RunDescription& run) {
-  const Hdf5Handle from = open_output(run.made_from);
+namespace {
+
+// All but what has to come last: columns, where they are made anew, and checksums. Returns the entry.
+Hdf5Handle copy_but_checksums(hid_t file, hid_t from, const std::string& name, const RunDescription& run,
+                              const std::set<std::string>& skipped, const MakeRows& make_rows) {
   const std::string now = iso_time();
   const std::string entry = layout::kEntry, reduction = layout::kReduction, input = layout::kInput;
   std::map<std::string, std::string> texts{{entry + "/start_time", now},
                                            {reduction + "/date", now},
                                            {reduction + "/version", run.program_version},
                                            {input + "/configuration", run.config_json}};
-  for (const auto& [option, text] : run.options) texts[option_path(from.get(), option)] = text;
+  for (const auto& [option, text] : run.options) texts[option_path(from, option)] = text;
   write_root(file, run.program_version, now);
   write_attribute(file, "file_name", std::string_view(name));
-  const Hdf5Handle made = create_group(file, "entry", "NXentry");
+  Hdf5Handle made = create_group(file, "entry", "NXentry");
   write_end_time(file, now);
   write_flag(made.get(), "monitor_applied", false);  // until a frame says otherwise
-  StructureCopy(from.get(), file, std::move(texts)).copy_group("/");
+  StructureCopy(from, file, std::move(texts), skipped, make_rows).copy_group("/");
   // Options that the program did not have when the other output was made.
   const Hdf5Handle options(H5Gopen2(file, layout::kInput, H5P_DEFAULT), H5Gclose);
   for (const auto& [option, text] : run.options) {
     if (!has_object(options.get(), option) && !has_object(options.get(), option + "_option"))
       write_text(options.get(), option, text);
   }
+  return made;
+}
+
+}  // namespace
+
+void copy_structure(hid_t file, const std::string& name, const Job& job, const RunDescription& run) {
+  const Hdf5Handle from = open_output(run.made_from);
+  // The rows of a master are stored as in its parts.
+  Hdf5Handle part;
+  if (layout::is_master(from.get()))
+    part = open_output(read_part_files(run.made_from, from.get()).at(0).path);
+  const MakeRows make_rows = [&](const std::string& path, hid_t model) {
+    if (!part) return create_empty_rows(file, path, model);
+    const Hdf5Handle stored(H5Dopen2(part.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
+    create_empty_rows(file, path, stored.get());
+  };
+  std::set<std::string> skipped{layout::kChecksums, layout::kColumns, layout::kParts};
+  if (run.of_other_frames) skipped.insert(layout::kScanShape);
+  const Hdf5Handle entry = copy_but_checksums(file, from.get(), name, run, skipped, make_rows);
+  create_word_rows(file, job, run.expected_frames);
   create_columns(file, run.columns, run.expected_frames);
-  write_checksums(file, made.get(), run.expected_frames);
+  write_checksums(file, entry.get(), run.expected_frames);
+}
+
+void copy_structure(hid_t file, const std::string& name, const RunDescription& run,
+                    const MakeRows& make_rows) {
+  const Hdf5Handle from = open_output(run.made_from);
+  const Hdf5Handle entry =
+      copy_but_checksums(file, from.get(), name, run, {layout::kChecksums, layout::kParts}, make_rows);
+  write_checksums(file, entry.get(), [&] {
+    const Hdf5Handle model(H5Dopen2(from.get(), layout::kFrameChecksums, H5P_DEFAULT), H5Dclose);
+    make_rows(layout::kFrameChecksums, model.get());
+  });
 }
 
 }  // namespace annulus

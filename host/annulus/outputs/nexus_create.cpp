@@ -151,11 +151,28 @@ void write_data(hid_t entry, const Plan& plan) {
                   std::string_view("effective number of pixels contributing to the corresponding bin"));
 }
 
+}  // namespace
+
+void create_word_rows(hid_t file, const Job& job, std::uint64_t expected) {
+  const RowExtent bins = layout::extent_of(job.plan->axes);
+  const RowChunk chunk = layout::chunk_of(bins, expected), sparse = layout::sparse_chunk_of(bins, expected);
+  const std::int64_t zero = 0;
+  for (const Quantity quantity : job.quantities()) {
+    for (std::size_t word = 0; word < layout::stored_words(job.plan->pixel_type, quantity); ++word) {
+      const std::string path = layout::sums_of(quantity, word);
+      if (has_object(file, path)) continue;
+      create_rows(file, path.c_str(), H5T_NATIVE_INT64, bins,
+                  layout::is_sparse(quantity, word) ? sparse : chunk, &zero);
+    }
+  }
+}
+
+namespace {
+
 void create_bin_rows(hid_t file, const Job& job, std::uint64_t expected) {
   const RowExtent bins = layout::extent_of(job.plan->axes);
   const RowChunk chunk = layout::chunk_of(bins, expected);
   const double nothing = std::numeric_limits<double>::quiet_NaN();
-  const std::int64_t zero = 0;
   const Hdf5Handle intensity =
       create_rows(file, layout::kIntensity, H5T_NATIVE_DOUBLE, bins, chunk, &nothing);
   write_attribute(intensity.get(), "units", std::string_view("arbitrary units"));
@@ -165,13 +182,7 @@ void create_bin_rows(hid_t file, const Job& job, std::uint64_t expected) {
     write_attribute(errors.get(), "units", std::string_view("arbitrary units"));
     write_attribute(errors.get(), "long_name", std::string_view("estimated intensity error"));
   }
-  const RowChunk sparse = layout::sparse_chunk_of(bins, expected);
-  for (const Quantity quantity : job.quantities()) {
-    for (std::size_t word = 0; word < layout::stored_words(job.plan->pixel_type, quantity); ++word) {
-      create_rows(file, layout::sums_of(quantity, word).c_str(), H5T_NATIVE_INT64, bins,
-                  is_missing(quantity) || word > 0 ? sparse : chunk, &zero);
-    }
-  }
+  create_word_rows(file, job, expected);
 }
 
 RowChunk scalar_chunk(std::uint64_t expected) {
@@ -243,10 +254,17 @@ constexpr std::string_view kChecksumsDescription =
 }  // namespace
 
 void write_checksums(hid_t file, hid_t entry, std::uint64_t expected) {
+  write_checksums(file, entry, [&] {
+    const std::uint64_t none = 0;
+    create_rows(file, layout::kFrameChecksums, H5T_NATIVE_UINT64, {}, scalar_chunk(expected), &none);
+  });
+}
+
+void write_checksums(hid_t file, hid_t entry, const std::function<void()>& make_rows) {
   const Hdf5Handle group = create_group(entry, "checksums", "NXcollection");
   write_attribute(group.get(), "description", kChecksumsDescription);
+  make_rows();
   const std::uint64_t none = 0;
-  create_rows(file, layout::kFrameChecksums, H5T_NATIVE_UINT64, {}, scalar_chunk(expected), &none);
   write_number(group.get(), "header", none);
   write_number(group.get(), "closing", none);
   const std::uint64_t header = header_checksum(file);

@@ -27,6 +27,14 @@ std::size_t axes_of(std::string_view definition) {
   return 0;
 }
 
+bool is_output(hid_t file) {
+  return axes_of(read_text(file, kDefinitionField).value_or("")) > 0 &&
+         read_text(file, std::string(kReduction) + "/program") == kProgram && has_object(file, kStatus) &&
+         has_object(file, kIntensity);
+}
+
+bool is_master(hid_t file) { return is_output(file) && has_object(file, kParts); }
+
 std::string axis_field(AxisKind kind) { return std::string(name_of(kind)) + "_axis"; }
 std::string edges_field(AxisKind kind) { return axis_field(kind) + "_edges"; }
 std::string path_in_data(const std::string& field) { return std::string(kData) + "/" + field; }

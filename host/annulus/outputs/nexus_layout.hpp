@@ -53,6 +53,13 @@ inline constexpr const char* kFrameChecksums = "/entry/checksums/frames";
 inline constexpr const char* kHeaderChecksum = "/entry/checksums/header";
 inline constexpr const char* kClosingChecksum = "/entry/checksums/closing";
 
+// Of a master: the files that hold its rows (part_files.hpp).
+inline constexpr const char* kParts = "/entry/parts";
+
+// Whether a file is an output, and whether it is a master.
+bool is_output(hid_t file);
+bool is_master(hid_t file);
+
 // Files of version 0.1 have one factor for all frames, as an attribute of the accumulators, and no dataset of
 // it.
 inline constexpr const char* kSharedFactor = "normalization_factor";

@@ -77,7 +77,7 @@ Hdf5Handle complete(const NewFile& made, const fs::path& place, Hdf5Handle file)
     if (made.run.made_from.empty()) {
       write_structure(file.get(), name, made.job, made.run);
     } else {
-      copy_structure(file.get(), name, made.run);
+      copy_structure(file.get(), name, made.job, made.run);
     }
     begin_swmr_writing(file.get(), *made.fault);
   } catch (const Error& error) {
@@ -195,6 +195,10 @@ void check_same_job(const fs::path& path, const Job& job, const RunDescription& 
            fmt::format("has {}, this run makes {}", layout::kFrameKinds[axes - 1].plural,
                        layout::kind_of(plan.axes).plural),
            kCure);
+  }
+  if (layout::is_master(file.get())) {
+    refuse(path, "is a master: its frames lie in parts beside it, and nothing can be appended to it here",
+           "continue with as many processes as before, or merge it into one file, and append to that");
   }
   for (const Axis& axis : plan.axes) check_same_axis(file.get(), path, plan, axis, kCure);
   if (!has_object(file.get(), layout::kNormalizationFactor)) {

@@ -6,6 +6,7 @@
 #include <annulus/outputs/nexus_sink.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink_checks.hpp>
+#include <annulus/outputs/stored_rows.hpp>
 
 #include <fmt/core.h>
 
@@ -340,25 +341,10 @@ void NexusSink::read_stored_frames(const RunDescription& run) {
   const std::string here = to_utf8(run.working_directory.string());
   if (read_text(file_.get(), layout::kWorkingDirectory).value_or(here) != here)
     name_folder_ = run.working_directory;
-  constexpr std::uint64_t kBlock = 4096;
-  for (std::uint64_t first = 0; first < stored_; first += kBlock) {
-    const std::uint64_t count = std::min(kBlock, stored_ - first);
-    std::vector<SourceId> sources(count);
-    std::vector<std::uint64_t> places(count), statuses(count), numbers(count);
-    const auto read = [&](const char* path, RowExtent extent, void* values) {
-      return read_rows(file_.get(), path, extent, first, count, H5T_NATIVE_UINT64, values) == ReadRows::kGood;
-    };
-    if (!read(layout::kSourceId, layout::kSourceIdRow, sources.data()) ||
-        !read(layout::kFrameInSource, {}, places.data()) || !read(layout::kStatus, {}, statuses.data()) ||
-        !read(layout::kFrameIndex, {}, numbers.data())) {
-      throw_hdf5(ErrorKind::kOutput, file_.get(), "cannot read which frames are stored");
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool bad = statuses[i] != static_cast<std::uint64_t>(layout::Status::kGood);
-      stored_frames_.add(sources[i], places[i], bad);
-      numbers_.add(numbers[i]);
-    }
-  }
+  for_each_stored_row(file_.get(), stored_, ErrorKind::kOutput, [this](const StoredRow& row) {
+    stored_frames_.add(row.source, row.in_source, row.bad);
+    numbers_.add(row.number);
+  });
 }
 
 // The status has a part in it, although it is written later.

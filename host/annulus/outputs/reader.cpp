@@ -5,6 +5,8 @@
 #include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/open_output.hpp>
+#include <annulus/outputs/part_files.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/row_dataset.hpp>
 
@@ -32,12 +34,6 @@ constexpr const char* kNameOne = "name a file that Annulus wrote";
 [[noreturn]] void refuse_to_read(const std::filesystem::path& path, const std::string& what,
                                  const std::string& cure = {}) {
   throw Error(ErrorKind::kInput, path.string(), what, cure);
-}
-
-bool is_output(hid_t file) {
-  return layout::axes_of(read_text(file, layout::kDefinitionField).value_or("")) > 0 &&
-         read_text(file, std::string(layout::kReduction) + "/program") == layout::kProgram &&
-         has_object(file, layout::kStatus) && has_object(file, layout::kIntensity);
 }
 
 std::vector<std::pair<std::string, std::string>> read_options(hid_t file) {
@@ -127,7 +123,7 @@ PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
     refuse_to_read(path, "does not exist or is not a file", kNameOne);
   const bool sound = probe_output(path);
   const Hdf5Session scope;
-  Hdf5Handle file = sound ? open_to_read(path, ReadFirst::kBesideWriter) : Hdf5Handle();
+  Hdf5Handle file = sound ? open_output_file(path) : Hdf5Handle();
   if (!file) {
     const std::string reason = hdf5_reason();
     const bool hdf5 = H5Fis_hdf5(path.c_str()) > 0;
@@ -139,7 +135,11 @@ PatternFile::PatternFile(const std::filesystem::path& path) : path_(path) {
   if (const DerivedFile kind = derived_file(file_->get()); kind != DerivedFile::kNone)
     refuse_to_read(path, fmt::format("is {}: it holds no patterns", noun_of(kind)),
                    "name the patterns that it was made of");
-  if (!is_output(file_->get())) refuse_to_read(path, kNotOurs, kNameOne);
+  if (!layout::is_output(file_->get())) refuse_to_read(path, kNotOurs, kNameOne);
+  if (layout::is_master(file_->get())) {
+    check_parts(path, file_->get());
+    for (const PartFile& part : read_part_files(path, file_->get())) header_.parts.push_back(part.name);
+  }
   const auto closing = read_whole_number(file_->get(), layout::kClosingChecksum);
   const auto header = read_whole_number(file_->get(), layout::kHeaderChecksum);
   closed_ = !closing || !header || *closing != open_mark(*header);
@@ -157,7 +157,10 @@ void PatternFile::count_frames() {
   const auto claimed = static_cast<std::uint64_t>(H5Sget_simple_extent_npoints(space.get()));
   if (claimed > kMostFrames) refuse_to_read(path_, "is corrupt: the list of frames is too long");
   // Every stored status takes a byte, so a longer claim is not true: what a power failure may leave.
-  const std::uint64_t length = std::min<std::uint64_t>(claimed, H5Dget_storage_size(status.get()));
+  // Rows of a master are in its parts, which were looked at.
+  const bool is_master = is_virtual_dataset(status.get());
+  const std::uint64_t length =
+      is_master ? claimed : std::min<std::uint64_t>(claimed, H5Dget_storage_size(status.get()));
   std::vector<std::uint8_t> block;
   const auto not_stored = static_cast<std::uint8_t>(layout::Status::kNotStored);
   for (frames_ = 0; frames_ < length; frames_ += block.size()) {
@@ -166,6 +169,9 @@ void PatternFile::count_frames() {
     const auto end = std::find(block.begin(), block.end(), not_stored);
     if (end == block.end()) continue;
     frames_ += static_cast<std::uint64_t>(end - block.begin());
+    if (is_master)
+      refuse_to_read(path_, fmt::format("its parts do not hold frame {}, which it shows", frames_),
+                     "make the master again");
     return;
   }
 }
@@ -264,12 +270,19 @@ std::vector<double> PatternFile::read_factors(std::uint64_t first, std::uint64_t
   return factors;
 }
 
+std::vector<std::uint64_t> PatternFile::read_numbers(std::uint64_t first, std::uint64_t count) const {
+  const Hdf5Session scope;
+  check_range(first, count);
+  std::vector<std::uint64_t> numbers(count);
+  file_->read_column(layout::kFrameIndex, first, count, H5T_NATIVE_UINT64, numbers.data());
+  return numbers;
+}
+
 std::vector<FrameRecord> PatternFile::read_records(std::uint64_t first, std::uint64_t count) const {
   const Hdf5Session scope;
   check_range(first, count);
   std::vector<FrameRecord> records(count);
-  std::vector<std::uint64_t> numbers(count);
-  file_->read_column(layout::kFrameIndex, first, count, H5T_NATIVE_UINT64, numbers.data());
+  std::vector<std::uint64_t> numbers = read_numbers(first, count);
   for (std::size_t i = 0; i < count; ++i) records[i].index = numbers[i];
   file_->read_column(layout::kFrameInSource, first, count, H5T_NATIVE_UINT64, numbers.data());
   for (std::size_t i = 0; i < count; ++i) records[i].frame_in_source = numbers[i];
@@ -347,7 +360,7 @@ bool has_marks_of_output(hid_t file) {
 
 }  // namespace
 
-bool is_annulus_output(const std::filesystem::path& path) { return holds_for_file(path, is_output); }
+bool is_annulus_output(const std::filesystem::path& path) { return holds_for_file(path, layout::is_output); }
 
 bool was_annulus_output(const std::filesystem::path& path) {
   return holds_for_file(path, has_marks_of_output) && !is_annulus_output(path);

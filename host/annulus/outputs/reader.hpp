@@ -30,6 +30,7 @@ struct OutputHeader {
   bool has_errors = false;
   std::vector<std::uint64_t> scan_shape;  // the grid of a scan that has one
   std::vector<ColumnInfo> columns;        // values per frame, by name
+  std::vector<std::string> parts;         // of a master: the outputs that hold its frames, from its folder
 
   const Axis& radial() const { return axes.front(); }
   std::size_t bins() const { return bin_count(axes); }
@@ -95,6 +96,9 @@ class PatternFile {
   // What maps need of them, without names: which are bad, and what divided each.
   std::vector<bool> read_bad(std::uint64_t first, std::uint64_t count) const;
   std::vector<double> read_factors(std::uint64_t first, std::uint64_t count) const;
+
+  // Their positions in the scan: those of rows that are missing, or of a part, are not the rows.
+  std::vector<std::uint64_t> read_numbers(std::uint64_t first, std::uint64_t count) const;
 
   // Values of header().columns[column], NaN where missing; `values` holds count.
   void read_column(std::size_t column, std::uint64_t first, std::uint64_t count,

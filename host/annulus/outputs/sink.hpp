@@ -47,6 +47,7 @@ struct RunDescription {
 
   // Not empty: an output. All that is stored once is taken from it, except columns, options and times.
   std::filesystem::path made_from = {};
+  bool of_other_frames = false;  // so the grid of that output's scan is not taken from it
 
   // Not empty: the name that the file will have in the end (FileBeside).
   std::string file_name = {};

@@ -1,4 +1,4 @@
-#include <annulus/hdf5/open_file.hpp>
+#include <annulus/outputs/part_files.hpp>
 #include <annulus/outputs/stored_sums.hpp>
 
 #include <fmt/core.h>
@@ -15,12 +15,6 @@ constexpr std::int64_t kMostFractionBits = 1074;  // of the least double
 constexpr std::uint64_t kMostBinsAtOnce = std::uint64_t{1} << 21;
 
 }  // namespace
-
-Hdf5Handle open_output(const std::filesystem::path& path) {
-  Hdf5Handle file = open_to_read(path, ReadFirst::kBesideWriter);
-  if (!file) throw Error(ErrorKind::kInput, path.string(), "cannot be opened: " + hdf5_reason());
-  return file;
-}
 
 StoredSums::StoredSums(const std::filesystem::path& path, const OutputHeader& header)
     : name_(path.string()), bins_(layout::extent_of(header.axes)), file_(open_output(path)) {
@@ -92,14 +86,20 @@ std::vector<Sums> StoredSums::read_frames(std::uint64_t first, std::uint64_t cou
       }
     }
   }
-  const auto fraction_bits = read(layout::kFractionBits, {}, first, count);
+  const std::vector<std::int64_t> bits = fraction_bits(first, count);
   const auto invalid_pixels = read(layout::kInvalidPixels, {}, first, count);
   for (std::size_t i = 0; i < count; ++i) {
-    if (fraction_bits[i] < 0 || fraction_bits[i] > kMostFractionBits) missing(layout::kFractionBits);
-    frames[i].fraction_bits = static_cast<int>(fraction_bits[i]);
+    frames[i].fraction_bits = static_cast<int>(bits[i]);
     frames[i].invalid_pixels = static_cast<std::uint64_t>(invalid_pixels[i]);
   }
   return frames;
+}
+
+std::vector<std::int64_t> StoredSums::fraction_bits(std::uint64_t first, std::uint64_t count) const {
+  std::vector<std::int64_t> bits = read(layout::kFractionBits, {}, first, count);
+  const auto is_impossible = [](std::int64_t value) { return value < 0 || value > kMostFractionBits; };
+  if (std::ranges::any_of(bits, is_impossible)) missing(layout::kFractionBits);
+  return bits;
 }
 
 std::vector<std::array<std::uint64_t, 2>> StoredSums::source_ids(std::uint64_t first,
@@ -122,7 +122,7 @@ std::size_t StoredSums::words_of(Quantity quantity) const {
     const std::string path = layout::sums_of(quantity, word);
     if (!has(path)) continue;
     const Hdf5Handle dataset(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
-    if (H5Dget_storage_size(dataset.get()) > 0) return word + 1;
+    if (H5Dget_storage_size(dataset.get()) > 0 || is_virtual_dataset(dataset.get())) return word + 1;
   }
   return 1;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/open_output.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/plan/recipe.hpp>
 #include <annulus/plan/sums.hpp>
@@ -31,6 +32,8 @@ class StoredSums {
   std::vector<Sums> frames(std::uint64_t first, std::uint64_t count) const;
   std::vector<Sums> frames(std::uint64_t first, std::uint64_t count, BinRange bins) const;
 
+  std::vector<std::int64_t> fraction_bits(std::uint64_t first, std::uint64_t count) const;
+
   // What their sources are known by (stored_frames.hpp).
   std::vector<std::array<std::uint64_t, 2>> source_ids(std::uint64_t first, std::uint64_t count) const;
 
@@ -52,8 +55,5 @@ class StoredSums {
   Hdf5Handle file_;
   Job job_;
 };
-
-// Opens an output to read it. Throws kInput.
-Hdf5Handle open_output(const std::filesystem::path& path);
 
 }  // namespace annulus

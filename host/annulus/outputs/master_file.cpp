@@ -1,0 +1,244 @@
+#include <annulus/hdf5/link_fence.hpp>
+#include <annulus/outputs/checksums.hpp>
+#include <annulus/outputs/master_file.hpp>
+#include <annulus/outputs/merged_header.hpp>
+#include <annulus/outputs/merged_rows.hpp>
+#include <annulus/outputs/nexus_create.hpp>
+#include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/open_output.hpp>
+#include <annulus/outputs/part_files.hpp>
+#include <annulus/outputs/whole_file.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+namespace annulus {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostSides = 8;
+
+// From the folder of the master. Whoever moves that folder moves the parts with it.
+std::string name_from(const fs::path& master, const fs::path& part) {
+  const LinkFence fence(master.string());
+  std::error_code unknown;
+  const fs::path folder = master.has_parent_path() ? master.parent_path() : fs::path(".");
+  fs::path name = fs::absolute(part, unknown)
+                      .lexically_normal()
+                      .lexically_relative(fs::absolute(folder, unknown).lexically_normal());
+  if (name.empty() || *name.begin() == "..")
+    name = fs::canonical(part, unknown).lexically_relative(fs::canonical(folder, unknown));
+  if (name.empty() || *name.begin() == ".." || !fence.allows(part.string())) {
+    throw Error(ErrorKind::kOutput, part.string(),
+                fmt::format("does not lie below the folder of {}, its master", master.string()),
+                "write the master into a folder above all parts, or copy the frames instead");
+  }
+  return name.string();
+}
+
+// What one part shows of its rows: runs whose rows and positions both ascend, so that one selection takes all
+// of them.
+struct Mapping {
+  const PartFile* part = nullptr;
+  std::vector<RowRun> runs;
+};
+
+std::vector<Mapping> mappings_of(const MergedRows& rows, const std::vector<PartFile>& parts) {
+  std::vector<std::vector<RowRun>> by_part(parts.size());
+  for (const RowRun& run : rows.runs) by_part[run.input].push_back(run);
+  std::vector<Mapping> mappings;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::ranges::sort(by_part[i], {}, &RowRun::row);
+    std::uint64_t last = 0;
+    bool is_first = true;
+    for (const RowRun& run : by_part[i]) {
+      if (is_first || run.position < last) mappings.push_back({&parts[i], {}});
+      is_first = false;
+      last = run.position;
+      mappings.back().runs.push_back(run);
+    }
+  }
+  return mappings;
+}
+
+// Creates the datasets of rows of a master.
+class VirtualRows {
+ public:
+  VirtualRows(hid_t master, const MergedRows& rows, const std::vector<PartFile>& parts)
+      : master_(master), rows_(rows), parts_(parts), mappings_(mappings_of(rows, parts)) {}
+
+  void create(const std::string& path, hid_t model) const {
+    const Hdf5Handle type(H5Dget_type(model), H5Tclose);
+    const Hdf5Handle space(H5Dget_space(model), H5Sclose);
+    Sides size{}, most{};
+    const int rank = H5Sget_simple_extent_dims(space.get(), size.data(), most.data());
+    const bool any = stores_any(path, type.get(), rank, size);
+    size[0] = rows_.frames;
+    const Hdf5Handle whole(H5Screate_simple(rank, size.data(), most.data()), H5Sclose);
+    // What no part ever wrote is not written here either: a mapping would show just the same.
+    const Hdf5Handle creation = any ? mapped(path, model, type.get(), rank, size, most)
+                                    : Hdf5Handle(H5Dget_create_plist(model), H5Pclose);
+    const Hdf5Handle made(
+        H5Dcreate2(master_, path.c_str(), type.get(), whole.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+        H5Dclose);
+    if (!made) throw_hdf5(ErrorKind::kOutput, master_, fmt::format("{} cannot be created", path));
+  }
+
+ private:
+  using Sides = std::array<hsize_t, kMostSides>;
+
+  // Throws unless all parts have such rows.
+  bool stores_any(const std::string& path, hid_t type, int rank, const Sides& size) const {
+    bool any = false;
+    for (const PartFile& part : parts_) {
+      const Hdf5Handle file = open_output(part.path);
+      const Hdf5Handle dataset(
+          has_object(file.get(), path) ? H5Dopen2(file.get(), path.c_str(), H5P_DEFAULT) : H5I_INVALID_HID,
+          H5Dclose);
+      const Hdf5Handle other(H5Dget_type(dataset.get()), H5Tclose);
+      const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
+      Sides sides{};
+      const bool same = dataset && H5Tequal(other.get(), type) > 0 &&
+                        H5Sget_simple_extent_ndims(space.get()) == rank &&
+                        H5Sget_simple_extent_dims(space.get(), sides.data(), nullptr) == rank &&
+                        std::equal(sides.begin() + 1, sides.end(), size.begin() + 1);
+      if (!same) {
+        throw Error(ErrorKind::kInput, part.path.string(),
+                    fmt::format("{} is of another shape or length of texts than in {}", path,
+                                parts_.front().path.string()),
+                    "copy the frames instead");
+      }
+      any = any || H5Dget_storage_size(dataset.get()) > 0;
+    }
+    return any;
+  }
+
+  Hdf5Handle mapped(const std::string& path, hid_t model, hid_t type, int rank, Sides size,
+                    const Sides& most) const {
+    Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    const Hdf5Handle stored(H5Dget_create_plist(model), H5Pclose);
+    std::vector<std::byte> fill(H5Tget_size(type));
+    if (H5Pget_fill_value(stored.get(), type, fill.data()) < 0 ||
+        H5Pset_fill_value(creation.get(), type, fill.data()) < 0)
+      throw_hdf5(ErrorKind::kOutput, master_, fmt::format("{} has no fill value", path));
+    for (const Mapping& mapping : mappings_) {
+      const Hdf5Handle here(H5Screate_simple(rank, size.data(), most.data()), H5Sclose);
+      Sides there_size = size;
+      there_size[0] = rows_.inputs[mapping.runs.front().input].frames;
+      const Hdf5Handle there(H5Screate_simple(rank, there_size.data(), nullptr), H5Sclose);
+      select(here.get(), size, mapping.runs, &RowRun::position);
+      select(there.get(), size, mapping.runs, &RowRun::row);
+      if (H5Pset_virtual(creation.get(), here.get(), escape_source_name(mapping.part->name).c_str(),
+                         escape_source_name(path).c_str(), there.get()) < 0) {
+        throw_hdf5(ErrorKind::kOutput, master_, fmt::format("{} cannot be mapped", path));
+      }
+    }
+    return creation;
+  }
+
+  static void select(hid_t space, const Sides& size, const std::vector<RowRun>& runs,
+                     std::uint64_t RowRun::*first) {
+    H5S_seloper_t how = H5S_SELECT_SET;
+    for (const RowRun& run : runs) {
+      Sides start{}, block = size, once;
+      once.fill(1);
+      start[0] = run.*first;
+      block[0] = run.count;
+      H5Sselect_hyperslab(space, how, start.data(), nullptr, once.data(), block.data());
+      how = H5S_SELECT_OR;
+    }
+  }
+
+  hid_t master_;
+  const MergedRows& rows_;
+  const std::vector<PartFile>& parts_;
+  std::vector<Mapping> mappings_;
+};
+
+bool any_monitor(const std::vector<PartFile>& parts) {
+  return std::ranges::any_of(parts, [](const PartFile& part) {
+    const Hdf5Handle file = open_output(part.path);
+    return read_flag(file.get(), layout::kMonitorApplied).value_or(false);
+  });
+}
+
+void note_monitor(hid_t file) {
+  const Hdf5Handle flag(H5Dopen2(file, layout::kMonitorApplied, H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle type(H5Dget_type(flag.get()), H5Tclose);
+  const std::int8_t yes = 1;
+  if (!flag || H5Dwrite(flag.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &yes) < 0)
+    throw_hdf5(ErrorKind::kOutput, file, "cannot note that a monitor was applied");
+}
+
+std::vector<PartFile> describe_parts(const fs::path& master, const MergedRows& rows) {
+  std::vector<PartFile> parts;
+  for (const MergeInput& input : rows.inputs) {
+    if (!input.header.parts.empty()) {
+      throw Error(ErrorKind::kInput, input.path.string(), "is a master itself",
+                  "name its parts instead, or copy the frames");
+    }
+    const Hdf5Handle file = open_output(input.path);
+    parts.push_back({input.path, name_from(master, input.path),
+                     read_whole_number(file.get(), layout::kHeaderChecksum).value_or(0)});
+  }
+  return parts;
+}
+
+}  // namespace
+
+fs::path parts_folder(const fs::path& master) { return master.string() + ".parts"; }
+
+fs::path part_name(const fs::path& master, unsigned number) {
+  return parts_folder(master) / fmt::format("part_{:03}.nxs", number);
+}
+
+std::vector<fs::path> find_parts(const fs::path& master) {
+  std::vector<fs::path> parts;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parts_folder(master), none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("part_") && name.ends_with(".nxs")) parts.push_back(entry.path());
+  }
+  std::ranges::sort(parts);
+  return parts;
+}
+
+bool is_master(const fs::path& path) {
+  if (!probe_output(path)) return false;
+  const Hdf5Session session;
+  const Hdf5Handle file = open_output_file(path);
+  return file && layout::is_master(file.get());
+}
+
+MasterContent write_master(const fs::path& master, const std::vector<fs::path>& parts, IfExists if_exists) {
+  MergedRows rows = merge_rows(parts, RowOrder::kByNumber);
+  if (rows.frames == 0) {
+    throw Error(ErrorKind::kInput, parts.empty() ? master.string() : parts.front().string(),
+                "there is no frame in any of the parts", "a master needs at least one");
+  }
+  const Hdf5Session session;
+  const std::vector<PartFile> files = describe_parts(master, rows);
+  const RunDescription run = describe_merged(rows, master);
+  const bool appends = if_exists == IfExists::kAppend;
+  const WholeFileKind kind{appends ? "master" : "output", "`output`",
+                           appends ? layout::is_master : layout::is_output};
+  write_whole_file(master, if_exists != IfExists::kRefuse, kind, [&](hid_t file) {
+    const VirtualRows virtual_rows(file, rows, files);
+    // Before the checksum of the header, which covers it.
+    const auto make_rows = [&](const std::string& path, hid_t model) {
+      if (path == layout::kFrameChecksums) write_part_files(file, files);
+      virtual_rows.create(path, model);
+    };
+    copy_structure(file, master.filename().string(), run, make_rows);
+    if (any_monitor(files)) note_monitor(file);
+    const std::uint64_t header = read_whole_number(file, layout::kHeaderChecksum).value_or(0);
+    overwrite_number(file, layout::kClosingChecksum, closing_checksum(file, header, rows.frames));
+  });
+  return {rows.frames, rows.bad, rows.missing};
+}
+
+}  // namespace annulus
