@@ -10,6 +10,7 @@ build_packages=(
   libhdf5-dev libtiff-dev zlib1g-dev libbz2-dev liblz4-dev libzstd-dev libssl-dev libxxhash-dev libfftw3-dev
   libopenblas-dev
   ocl-icd-opencl-dev opencl-clhpp-headers
+  libopenmpi-dev
   libplplot-dev plplot-driver-cairo fonts-dejavu-core
   libprotobuf-dev protobuf-compiler libpugixml-dev libffi-dev uuid-dev
   libboost-filesystem-dev libboost-system-dev
@@ -25,6 +26,7 @@ test_packages=(
   python3 python3-venv python3-pytest python3-numpy python3-scipy python3-h5py python3-matplotlib
   python3-pyfai python3-fabio python3-silx python3-hdf5plugin bitshuffle hdf5-filter-plugin
   pocl-opencl-icd python3-pyopencl graphviz
+  openmpi-bin iproute2
 )
 
 say() { printf '\n== %s\n' "$*"; }

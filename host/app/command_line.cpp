@@ -12,6 +12,7 @@
 #include "exit_code.hpp"
 #include "option_names.hpp"
 #include "print.hpp"
+#include "shared_work.hpp"
 
 namespace annulus::app {
 namespace {
@@ -142,7 +143,14 @@ void Command::apply_again() const {
   }
 }
 
-void Command::set_action(Action action) { *action_ = std::move(action); }
+void Command::set_action(Action action) {
+  *action_ = [name = parser_->get_name(), action = std::move(action)] {
+    refuse_ranks(name);
+    return action();
+  };
+}
+
+void Command::set_shared_action(Action action) { *action_ = std::move(action); }
 
 struct CommandLine::Parser {
   explicit Parser(const std::string& description) : program(description) {}

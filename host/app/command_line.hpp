@@ -80,6 +80,9 @@ class Command {
   // What happens when the command is chosen.
   void set_action(Action action);
 
+  // The same for a command whose work several ranks share (shared_work.hpp); the others refuse them.
+  void set_shared_action(Action action);
+
  private:
   CLI::App* parser_;
   Action* action_;

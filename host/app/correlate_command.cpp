@@ -1,4 +1,4 @@
-#include <annulus/engine/correlate.hpp>
+#include <annulus/engine/correlate_ranks.hpp>
 #include <annulus/engine/share.hpp>
 
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include "option_names.hpp"
 #include "print.hpp"
 #include "progress.hpp"
+#include "shared_work.hpp"
 
 namespace annulus::app {
 namespace {
@@ -89,20 +90,8 @@ std::string text_of(const CorrelateReport& report) {
   return text;
 }
 
-int correlate(const CorrelateCommand& command) {
-  const auto say = [&](const char* kind, const std::string& text) {
-    if (!command.quiet) print_error("annulus: {}{}\n", kind, on_one_line(in_our_words(text)));
-  };
-  std::optional<Progress> progress;  // from the first images on
-  RunHooks hooks;
-  hooks.note = [&](const std::string& text) { say("", text); };
-  hooks.warning = [&](const std::string& text) { say("warning: ", text); };
-  hooks.progress = [&](const ReductionProgress& now) {
-    if (!progress) progress.emplace("correlating", command.quiet || command.json);
-    progress->update(now.frames, now.bad, now.expected);
-  };
-  const CorrelateReport report = annulus::correlate(command.config, hooks, catch_interrupts());
-  if (progress) progress->finish();
+// What the user hears of a run.
+int tell(const CorrelateCommand& command, const CorrelateReport& report) {
   const bool empty = report.correlation.record.snapshots.rows().empty();
   if (command.json) {
     print("{}\n", as_text(json_of(report)));
@@ -131,6 +120,27 @@ int correlate(const CorrelateCommand& command) {
   return kSuccess;
 }
 
+int correlate(const CorrelateCommand& command) {
+  const auto say = [&](const char* kind, const std::string& text) {
+    if (!command.quiet) print_error("annulus: {}{}\n", kind, on_one_line(in_our_words(text)));
+  };
+  std::optional<Progress> progress;  // from the first images on
+  RunHooks hooks;
+  hooks.note = [&](const std::string& text) { say("", text); };
+  hooks.warning = [&](const std::string& text) { say("warning: ", text); };
+  hooks.progress = [&](const ReductionProgress& now) {
+    if (!progress) progress.emplace("correlating", command.quiet || command.json);
+    progress->update(now.frames, now.bad, now.expected);
+  };
+  CorrelateReport report;
+  return share_work(
+      [&](Ranks& ranks) { report = annulus::correlate(command.config, ranks, hooks, catch_interrupts()); },
+      [&] {
+        if (progress) progress->finish();
+        return tell(command, report);
+      });
+}
+
 }  // namespace
 
 void add_correlate(CommandLine& program) {
@@ -143,7 +153,7 @@ void add_correlate(CommandLine& program) {
   });
   command.add("json", &state->json, "Print the summary as JSON");
   command.add("quiet", &state->quiet, "Print nothing but errors", 'q');
-  command.set_action([state] { return correlate(*state); });
+  command.set_shared_action([state] { return correlate(*state); });
 }
 
 }  // namespace annulus::app

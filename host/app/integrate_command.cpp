@@ -1,4 +1,4 @@
-#include <annulus/engine/run.hpp>
+#include <annulus/engine/run_ranks.hpp>
 
 #include <fmt/core.h>
 
@@ -14,6 +14,7 @@
 #include "option_names.hpp"
 #include "print.hpp"
 #include "progress.hpp"
+#include "shared_work.hpp"
 #include "summary.hpp"
 
 namespace annulus::app {
@@ -27,24 +28,8 @@ struct IntegrateCommand {
   bool quiet = false;
 };
 
-int integrate(IntegrateCommand& command) {
-  const IntegrateConfig& config = command.config;
-  if (command.dump_config) {
-    print("{}\n", as_text(to_json(config)));
-    return kSuccess;
-  }
-  std::optional<Progress> progress;  // from the first frame on
-  RunHooks hooks;
-  hooks.note = [&](const std::string& text) {
-    if (!command.quiet) print_error("annulus: {}\n", on_one_line(in_our_words(text)));
-  };
-  hooks.warning = [&](const std::string& text) {
-    if (!command.quiet) print_error("annulus: warning: {}\n", on_one_line(in_our_words(text)));
-  };
-  hooks.planned = [&](const Plan&) { progress.emplace("integrating", command.quiet || command.json); };
-  hooks.progress = [&](const ReductionProgress& now) { progress->update(now.frames, now.bad, now.expected); };
-  const RunReport report = run(config, hooks, catch_interrupts());
-  progress->finish();
+// What the user hears of a run.
+int tell(const IntegrateCommand& command, const RunReport& report) {
   const ReductionSummary& summary = report.summary;
   if (command.json) {
     print("{}\n", as_text(app::to_json(report)));
@@ -76,6 +61,30 @@ int integrate(IntegrateCommand& command) {
   return kSuccess;
 }
 
+int integrate(const IntegrateCommand& command) {
+  const IntegrateConfig& config = command.config;
+  if (command.dump_config) {
+    print("{}\n", as_text(to_json(config)));
+    return kSuccess;
+  }
+  std::optional<Progress> progress;  // from the first frame on
+  RunHooks hooks;
+  hooks.note = [&](const std::string& text) {
+    if (!command.quiet) print_error("annulus: {}\n", on_one_line(in_our_words(text)));
+  };
+  hooks.warning = [&](const std::string& text) {
+    if (!command.quiet) print_error("annulus: warning: {}\n", on_one_line(in_our_words(text)));
+  };
+  hooks.planned = [&](const Plan&) { progress.emplace("integrating", command.quiet || command.json); };
+  hooks.progress = [&](const ReductionProgress& now) { progress->update(now.frames, now.bad, now.expected); };
+  RunReport report;
+  return share_work([&](Ranks& ranks) { report = run(config, ranks, hooks, catch_interrupts()); },
+                    [&] {
+                      progress->finish();
+                      return tell(command, report);
+                    });
+}
+
 }  // namespace
 
 void add_integrate(CommandLine& program) {
@@ -86,7 +95,7 @@ void add_integrate(CommandLine& program) {
   command.add("dump_config", &state->dump_config, "Print the configuration as JSON and leave");
   command.add("json", &state->json, "Print the summary as JSON");
   command.add("quiet", &state->quiet, "Print nothing but errors", 'q');
-  command.set_action([state, command] {
+  command.set_shared_action([state, command] {
     apply_config_file(command, state->config_file, state->config);
     return integrate(*state);
   });

@@ -1,4 +1,3 @@
-#include <annulus/core/error.hpp>
 #include <annulus/engine/probe_server.hpp>
 #include <annulus/version.hpp>
 
@@ -11,23 +10,17 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "option_names.hpp"
+#include "failure.hpp"
 #include "print.hpp"
 
 namespace annulus::app {
 namespace {
-
-int report(const std::exception& error) {
-  print_error("annulus: error: {}\n", on_one_line(in_our_words(error.what())));
-  return kInternalError;
-}
 
 // What is closed would be given to the next file that is opened, and messages would go into an output. Opened
 // so that writing to it fails.
@@ -82,13 +75,7 @@ int main(int argc, char** argv) {
     if (!no_proc && !std::filesystem::exists(self)) self = kSelf;  // replaced by another version meanwhile
     annulus::set_probe_command({self.string(), std::string(kServer)});
     return finish(run(argc, argv));
-  } catch (const annulus::Error& error) {
-    report(error);
-    return finish(exit_code_of(error.kind()));
-  } catch (const std::bad_alloc&) {
-    print_error("annulus: error: out of memory (use fewer bins or threads, or smaller frames)\n");
-    return finish(kInternalError);
   } catch (const std::exception& error) {
-    return finish(report(error));
+    return finish(report_failure(error));
   }
 }

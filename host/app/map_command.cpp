@@ -3,6 +3,7 @@
 #include <annulus/maps/map.hpp>
 #include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/iso_time.hpp>
+#include <annulus/ranks/together.hpp>
 #include <annulus/version.hpp>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,7 @@
 #include "picture_output.hpp"
 #include "print.hpp"
 #include "progress.hpp"
+#include "shared_work.hpp"
 
 namespace annulus::app {
 namespace {
@@ -128,26 +131,18 @@ void report(const MapCommand& command, const ScanMap& map) {
   }
 }
 
-int make_maps(const MapCommand& command) {
-  const MapOptions options = options_of(command);
+// All before the patterns are read.
+void check(const MapCommand& command) {
   if (!command.picture.empty()) check_picture_beside(command.picture, command.output, command.overwrite);
   check_image_place(command.output, command.overwrite);
+}
+
+int follow_and_map(const MapCommand& command) {
+  const MapOptions options = options_of(command);
+  check(command);
   MapWriter writer(command, options);
-  const std::stop_token stop = catch_interrupts();
-  const bool silent = command.quiet || command.json;
-  if (!command.follow) {
-    const PatternFile file(command.input);
-    Progress progress("mapping", silent);
-    const ScanMap map =
-        make_map(file, options, stop, [&](std::uint64_t done) { progress.update(done, 0, file.frames()); });
-    progress.finish();
-    writer.write(map, file);
-    report(command, map);
-    if (!file.is_closed()) warn_unclosed(command.input);
-    return kSuccess;
-  }
   FollowedOutput output(command.input, std::chrono::duration<double>(command.follow_timeout));
-  Progress progress("mapped", silent);
+  Progress progress("mapped", command.quiet || command.json);
   follow_map(
       output, options,
       [&](const ScanMap& map, const PatternFile& file, bool complete) {
@@ -158,8 +153,38 @@ int make_maps(const MapCommand& command) {
         report(command, map);
         if (!file.is_closed()) warn_unclosed(command.input);
       },
-      stop);
+      catch_interrupts());
   return kSuccess;
+}
+
+int make_maps(const MapCommand& command) {
+  if (command.follow) {
+    refuse_ranks("map --follow");
+    return follow_and_map(command);
+  }
+  MapOptions options;
+  std::optional<PatternFile> file;
+  std::optional<Progress> progress;
+  ScanMap map;
+  return share_work(
+      [&](Ranks& ranks) {
+        const std::stop_token stop = catch_interrupts();
+        together(ranks, [&] {
+          options = options_of(command);
+          check(command);
+          file.emplace(command.input);
+        });
+        progress.emplace("mapping", command.quiet || command.json || !ranks.is_first());
+        map = make_map(*file, options, ranks, stop,
+                       [&](std::uint64_t done) { progress->update(done, 0, file->frames()); });
+      },
+      [&] {
+        progress->finish();
+        MapWriter(command, options).write(map, *file);
+        report(command, map);
+        if (!file->is_closed()) warn_unclosed(command.input);
+        return kSuccess;
+      });
 }
 
 }  // namespace
@@ -191,7 +216,7 @@ void add_map(CommandLine& program) {
   command.add("overwrite", &state->overwrite, "Replace the output if it exists");
   command.add("json", &state->json, "Print JSON");
   command.add("quiet", &state->quiet, "Print nothing but errors", 'q');
-  command.set_action([state] { return make_maps(*state); });
+  command.set_shared_action([state] { return make_maps(*state); });
 }
 
 }  // namespace annulus::app

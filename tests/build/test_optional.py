@@ -1,10 +1,11 @@
-"""OpenCL, XRT and PLplot are options of the build: without one of them everything else is built as before, and what needs
+"""OpenCL, XRT, PLplot and MPI are options of the build: without one of them everything else is built as before, and what needs
 it says that this build has none.
 
 Objects that do not depend on an option are those of the build that is tested: only the others are compiled.
 """
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -107,3 +108,23 @@ def test_without_plplot(tmp_path):
         assert done.returncode == 6
         assert "this build has no PLplot" in done.stderr and "-DANNULUS_PLOT=ON" in done.stderr
     assert not (tmp_path / "picture.png").exists()
+
+
+@needs_plain_build
+def test_without_mpi(tmp_path):
+    """The program is the same with and without it: only the module is not there, and several ranks are refused."""
+    text = configure(tmp_path / "build", "-DANNULUS_MPI=OFF")
+    assert "Built without MPI, so without jobs of several processes" in text
+    ours, theirs = commands(tmp_path / "build"), commands(BUILD)
+    assert ours and all(ours[output] == theirs[output] for output in ours)
+    assert not any("mpi" in word.lower() for words in ours.values() for word in words if word.startswith(("-i", "-I")))
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin/annulus"
+    relink([], "libmpi", program)
+    run(program, "simulate", "-o", tmp_path / "scan", "--detector", "Pilatus100k", "-n", 2, "-q")
+    arguments = ["integrate", "-p", tmp_path / "scan/scan.poni", "-n", 100, "-q", "-o", tmp_path / "out.nxs", tmp_path / "scan"]
+    started = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
+    done = run(program, *arguments, check=False, env={**os.environ, **started})
+    assert done.returncode == 6 and "started as 2 ranks" in done.stderr and "-DANNULUS_MPI=ON" in done.stderr
+    assert not (tmp_path / "out.nxs").exists()
+    run(program, *arguments, env={**os.environ, **started, "OMPI_COMM_WORLD_SIZE": "1"})

@@ -106,6 +106,12 @@ std::vector<BackendDescription> describe_backends() {
   return descriptions;
 }
 
+std::vector<std::string> devices_of(const std::string& name) {
+  const auto entry = find_entry(name);
+  if (!entry || !entry->has_devices) return {};
+  return entry->describe().devices;
+}
+
 std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions& options) {
   const auto entry = find_entry(name);
   if (entry && !entry->make) {

@@ -28,7 +28,8 @@ void for_each_option(Options& options, Visit&& visit) {
   visit(
       OptionInfo{
           "device", "Run",
-          "Of xrt: index or PCIe address of the card; of opencl: indices or names, see docs/opencl.md"},
+          "Of xrt: index or PCIe address of the card; of opencl: indices or names, see docs/opencl.md (default: "
+          "the first; the ranks of a node take different ones)"},
       options.device);
   for_each_option(options.cpu, visit);
   for_each_option(options.opencl, visit);
@@ -41,6 +42,9 @@ void check_options(const std::string& name, const BackendOptions& options);
 
 // Known names with a line on what each is and whether it can run here.
 std::vector<BackendDescription> describe_backends();
+
+// A line for each device that this backend could use here; empty if it has no choice of devices.
+std::vector<std::string> devices_of(const std::string& name);
 
 // Throws kBackend with the names there are, and what check_options throws.
 std::unique_ptr<Backend> make_backend(const std::string& name, const BackendOptions& options = {});

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <system_error>
 #include <thread>
@@ -10,9 +11,17 @@
 #include <vector>
 
 namespace annulus {
+namespace {
+
+std::atomic<unsigned> cores_for_us = 0;
+
+}  // namespace
+
+void share_machine(unsigned cores) { cores_for_us = cores; }
 
 unsigned resolve_threads(unsigned requested) {
   if (requested > 0) return requested;
+  if (const unsigned cores = cores_for_us; cores > 0) return cores;
   // Batch systems and containers give a process a part of the machine, of which the library of GCC 12 knows
   // nothing.
   cpu_set_t own;

@@ -9,8 +9,12 @@
 
 namespace annulus {
 
-// 0 means as many as the machine has.
+// 0 means as many as the machine has, or as share_machine() said.
 unsigned resolve_threads(unsigned requested);
+
+// From now on this process has so many cores of the machine: others that belong to the same job have the
+// rest. 0: all of them.
+void share_machine(unsigned cores);
 
 // Calls body(begin, end) for contiguous parts that cover [0, count), each on a thread of its own.
 // The parts depend on `count` and `threads` only. The first exception is thrown again here.

@@ -218,10 +218,12 @@ CorrelateReport run_share(const CorrelateConfig& config, const Share* share, con
   const IntegrateConfig& reduction = scan.reduction();
   const fs::path output = reduction.output.empty() ? default_output(scan.urls().front(), reduction.part)
                                                    : fs::path(reduction.output);
-  report.output = share != nullptr && share->name_part ? share->name_part(output) : output;
-  const bool exists = check_correlation_place(report.output, reduction.overwrite || reduction.append);
   CorrelationRecord record = new_record(config, scan);
   scan.load();
+  // A part: whoever names it adds up the sums of all.
+  const bool is_part = share != nullptr && share->name_part;
+  report.output = is_part ? share->name_part(output) : output;
+  const bool exists = check_correlation_place(report.output, reduction.overwrite || reduction.append);
 
   SnapshotOptions options;
   options.threads = reduction.backend_options.threads;
@@ -265,7 +267,8 @@ CorrelateReport run_share(const CorrelateConfig& config, const Share* share, con
   ReductionSummary& summary = report.summary;
   report.failed = summary.first_fault && !reduction.keep_going;
   const auto closing = Clock::now();
-  taker->finish(!report.failed && !summary.interrupted);
+  const bool complete = !report.failed && !summary.interrupted;
+  if (!is_part || !complete) taker->finish(complete);
   summary.write_seconds += seconds_since(closing);
   summary.wall_seconds += seconds_since(closing);
   report.checkpoints = taker->checkpoints();

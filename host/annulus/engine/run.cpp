@@ -158,7 +158,6 @@ RunReport run_planned(const IntegrateConfig& config, const Share* share, const S
       config.output.empty() ? default_output(config, name, expected_frames) : fs::path(config.output);
 
   check_room_for_frames(report.output, expected_frames);
-  if (share != nullptr && share->name_part) report.output = share->name_part(report.output);
 
   // Before the output is touched: neither a backend that is not there or refuses the plan nor a wrong name
   // may cost a file.
@@ -170,6 +169,7 @@ RunReport run_planned(const IntegrateConfig& config, const Share* share, const S
     protect_inputs(config, scan.urls, config.save_matrix, "`save_matrix`");
     write_matrix(config.save_matrix, *scan.plan, config.overwrite);
   }
+  if (share != nullptr && share->name_part) report.output = share->name_part(report.output);
   const std::shared_ptr<Sink> sink = open_sink(
       config, report.output, job, describe_run(config, scan, first, name, expected_frames, share != nullptr));
   std::shared_ptr<const std::atomic<std::uint64_t>> already_bad;

@@ -131,27 +131,40 @@ struct CellReader::Parts {
   }
 
   // Calls read(first, count) for pieces of the scan with frames that are alone, then crowd(cell, frames).
+  // What a dealer deals are the frames, and behind them the crowds.
   template <typename Read, typename Crowd>
-  void go_through(std::uint64_t at_once, const std::stop_token& stop, const Progress& on_progress, Read read,
-                  Crowd crowd) const {
+  void go_through(std::uint64_t at_once, const std::stop_token& stop, const Progress& on_progress,
+                  FrameDealer* dealer, Read read, Crowd crowd) const {
+    const std::uint64_t items = file.frames() + crowds.size();
     std::uint64_t done = 0;
     const auto step = [&](std::uint64_t frames) {
       done += frames;
       if (on_progress) on_progress(std::min(done, file.frames()));
       check_stop(stop);
     };
-    for (std::uint64_t first = 0; first < file.frames(); first += at_once) {
-      const std::uint64_t count = std::min(at_once, file.frames() - first);
-      const auto cells = std::span(lone_cell).subspan(first, count);
-      const auto lone = static_cast<std::uint64_t>(
-          std::ranges::count_if(cells, [](std::size_t cell) { return cell != kNoCell; }));
-      if (lone > 0) read(first, count);
-      step(lone);
+    const auto go_through_block = [&](FrameRange block) {
+      const std::uint64_t frames_end = std::min(block.end, file.frames());
+      for (std::uint64_t first = block.first; first < frames_end; first += at_once) {
+        const std::uint64_t count = std::min(at_once, frames_end - first);
+        const auto cells = std::span(lone_cell).subspan(first, count);
+        const auto lone = static_cast<std::uint64_t>(
+            std::ranges::count_if(cells, [](std::size_t cell) { return cell != kNoCell; }));
+        if (lone > 0) read(first, count);
+        step(lone);
+      }
+      for (std::uint64_t item = std::max(block.first, file.frames()); item < std::min(block.end, items);
+           ++item) {
+        const std::size_t i = item - file.frames();
+        crowd(crowded_cells[i], crowds[i]);
+        step(crowds[i].size());
+      }
+    };
+    if (dealer == nullptr) return go_through_block({0, items});
+    while (const std::optional<FrameRange> block = dealer->next()) {
+      if (block->first >= items) break;
+      go_through_block(*block);
     }
-    for (std::size_t i = 0; i < crowds.size(); ++i) {
-      crowd(crowded_cells[i], crowds[i]);
-      step(crowds[i].size());
-    }
+    check_stop(stop);  // nothing more is dealt then
   }
 
   // Some bins of frames that need not be neighbours, and their factors.
@@ -188,7 +201,7 @@ void CellReader::read_patterns(
   const std::uint64_t at_once = std::max<std::uint64_t>(1, kValuesAtOnce / width);
   std::vector<double> values;
   parts_->go_through(
-      at_once, stop, on_progress,
+      at_once, stop, on_progress, nullptr,
       [&](std::uint64_t first, std::uint64_t count) {
         values.resize(count * width);
         parts_->file.read_intensities(first, count, bins, values);
@@ -209,7 +222,7 @@ void CellReader::read_patterns(
 void CellReader::read_windows(
     std::span<const WindowBins> windows,
     const std::function<void(std::size_t cell, std::span<const WindowValues>)>& take, std::stop_token stop,
-    const Progress& on_progress) const {
+    const Progress& on_progress, FrameDealer* dealer) const {
   if (windows.empty()) return;
   const BinRange bins = all_of(windows);
   const Plan plan = part_of(*parts_->sums->job().plan, bins);
@@ -222,7 +235,7 @@ void CellReader::read_windows(
   };
   const std::uint64_t at_once = std::max<std::uint64_t>(1, kValuesAtOnce / bins.size());
   parts_->go_through(
-      at_once, stop, on_progress,
+      at_once, stop, on_progress, dealer,
       [&](std::uint64_t first, std::uint64_t count) {
         std::vector<Sums> sums;
         {

@@ -8,6 +8,7 @@
 #include <annulus/maps/window.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/scan/scan_grid.hpp>
+#include <annulus/sources/frame_dealer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -45,9 +46,12 @@ class CellReader {
   void read_patterns(BinRange bins,
                      const std::function<void(std::size_t cell, std::span<const double> intensity)>& take,
                      std::stop_token stop = {}, const Progress& on_progress = {}) const;
+
+  // The same; with a dealer only for the cells that are dealt to us, as if they were frames of a scan.
   void read_windows(std::span<const WindowBins> windows,
                     const std::function<void(std::size_t cell, std::span<const WindowValues>)>& take,
-                    std::stop_token stop = {}, const Progress& on_progress = {}) const;
+                    std::stop_token stop = {}, const Progress& on_progress = {},
+                    FrameDealer* dealer = nullptr) const;
 
  private:
   struct Parts;

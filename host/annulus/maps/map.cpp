@@ -1,12 +1,17 @@
 #include <annulus/core/error.hpp>
 #include <annulus/maps/map.hpp>
+#include <annulus/ranks/together.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <utility>
 
 namespace annulus {
@@ -43,6 +48,49 @@ std::vector<Window> windows_or_all(const std::vector<Window>& windows, const Axi
   return {{"pattern", {radial.centres.front(), radial.centres.back()}}};
 }
 
+std::vector<WindowBins> check_windows(const PatternFile& file, const MapOptions& options,
+                                      const std::vector<Window>& windows) {
+  if (!file.header().has_errors &&
+      std::ranges::find(options.values, MapValue::kError) != options.values.end())
+    throw Error(ErrorKind::kUsage, "`values`", file.path().string() + " has no errors",
+                "integrate with `error_model` poisson");
+  std::vector<WindowBins> bins;
+  for (const Window& window : windows) bins.push_back(bins_of(window, file.header().radial()));
+  return bins;
+}
+
+// With all that is known before the patterns are read; what cells show is 0.
+ScanMap empty_map(const PatternFile& file, const MapOptions& options, const std::vector<Window>& windows,
+                  const ScanGrid& grid, const std::vector<std::uint32_t>& good_frames) {
+  ScanMap map;
+  map.rows = grid.rows();
+  map.columns = grid.cols();
+  const auto add_image = [&](std::string name, std::string title, std::string unit) {
+    map.images.push_back({std::move(name), std::move(title), std::move(unit), row_axis(grid),
+                          column_axis(grid), std::vector<double>(grid.cells(), 0)});
+  };
+  for (const Window& window : windows) {
+    for (const MapValue value : options.values) {
+      const ValueKind& kind = kind_of(value);
+      add_image(fmt::format("{}_{}", window.name, kind.name), fmt::format("{}: {}", window.name, kind.title),
+                kind.radial ? file.header().radial().units : "");
+    }
+  }
+  add_image(kFramesImage, "frames in a cell", "");
+  for (std::size_t cell = 0; cell < grid.cells(); ++cell) {
+    const std::uint32_t frames = good_frames[cell];
+    map.images.back().values[cell] = frames;
+    map.frames += frames;
+    map.empty_cells += frames == 0 ? 1 : 0;
+    map.crowded_cells += frames > 1 ? 1 : 0;
+  }
+  map.left_out = file.frames() - map.frames;
+  if (map.frames == 0)
+    throw Error(ErrorKind::kInput, file.path().string(), "no cell has a good frame",
+                "the output says of each why it is bad");
+  return map;
+}
+
 }  // namespace
 
 std::string_view name_of(MapValue value) { return kind_of(value).name; }
@@ -58,54 +106,54 @@ ImageAxis column_axis(const ScanGrid& grid) { return axis_of(grid.fast(), grid.c
 
 ScanMap make_map(const PatternFile& file, const MapOptions& options, std::stop_token stop,
                  const CellReader::Progress& on_progress) {
-  const Axis& radial = file.header().radial();
-  if (!file.header().has_errors &&
-      std::ranges::find(options.values, MapValue::kError) != options.values.end())
-    throw Error(ErrorKind::kUsage, "`values`", file.path().string() + " has no errors",
-                "integrate with `error_model` poisson");
-  const std::vector<Window> windows = windows_or_all(options.windows, radial);
-  std::vector<WindowBins> bins;
-  for (const Window& window : windows) bins.push_back(bins_of(window, radial));
-  const ScanGrid grid = find_grid(file, options.grid);
-  const CellReader reader(file, grid);
+  return make_map(file, options, *alone(), stop, on_progress);
+}
 
+ScanMap make_map(const PatternFile& file, const MapOptions& options, Ranks& ranks, std::stop_token stop,
+                 const CellReader::Progress& on_progress) {
+  const std::stop_callback pass_on(stop, [&ranks] { ranks.stop_all(); });
   ScanMap map;
-  map.rows = grid.rows();
-  map.columns = grid.cols();
-  const auto add_image = [&](std::string name, std::string title, std::string unit, double value) {
-    map.images.push_back({std::move(name), std::move(title), std::move(unit), row_axis(grid),
-                          column_axis(grid), std::vector<double>(grid.cells(), value)});
+  std::vector<WindowBins> bins;
+  std::optional<ScanGrid> grid;
+  std::optional<CellReader> reader;
+  together(ranks, [&] {
+    const std::vector<Window> windows = windows_or_all(options.windows, file.header().radial());
+    bins = check_windows(file, options, windows);
+    grid.emplace(find_grid(file, options.grid));
+    reader.emplace(file, *grid);
+    map = empty_map(file, options, windows, *grid, reader->good_frames());
+  });
+
+  // Each cell is made by one rank and is 0 in the others, so that the sum of their bits is the value.
+  const std::shared_ptr<FrameDealer> dealer = ranks.deal(file.frames());
+  const auto take = [&](std::size_t cell, std::span<const WindowValues> values) {
+    std::size_t image = 0;
+    for (const WindowValues& window : values) {
+      for (const MapValue value : options.values)
+        map.images[image++].values[cell] = window.*kind_of(value).field;
+    }
   };
-  for (const Window& window : windows) {
-    for (const MapValue value : options.values) {
-      const ValueKind& kind = kind_of(value);
-      add_image(fmt::format("{}_{}", window.name, kind.name), fmt::format("{}: {}", window.name, kind.title),
-                kind.radial ? radial.units : "", kNothing);
+  const auto tell = [&](std::uint64_t frames) {
+    ranks.tell({frames, 0});
+    if (on_progress) on_progress(ranks.told().frames);
+  };
+  together(ranks, [&] {
+    try {
+      reader->read_windows(bins, take, ranks.stopped(), tell, dealer.get());
+    } catch (const Error&) {
+      ranks.stop_all();  // the others need not finish
+      throw;
+    }
+  });
+  std::vector<std::int64_t> bits(grid->cells());
+  for (GridImage& image : std::span(map.images).first(map.images.size() - 1)) {
+    std::ranges::transform(image.values, bits.begin(), std::bit_cast<std::int64_t, double>);
+    ranks.add_up(bits);
+    for (std::size_t cell = 0; cell < bits.size(); ++cell) {
+      const bool empty = reader->good_frames()[cell] == 0;
+      image.values[cell] = empty ? kNothing : std::bit_cast<double>(bits[cell]);
     }
   }
-  reader.read_windows(
-      bins,
-      [&](std::size_t cell, std::span<const WindowValues> values) {
-        std::size_t image = 0;
-        for (const WindowValues& window : values) {
-          for (const MapValue value : options.values)
-            map.images[image++].values[cell] = window.*kind_of(value).field;
-        }
-      },
-      stop, on_progress);
-
-  add_image(kFramesImage, "frames in a cell", "", 0);
-  const std::vector<std::uint32_t>& counts = reader.good_frames();
-  for (std::size_t cell = 0; cell < grid.cells(); ++cell) {
-    map.images.back().values[cell] = counts[cell];
-    map.frames += counts[cell];
-    map.empty_cells += counts[cell] == 0 ? 1 : 0;
-    map.crowded_cells += counts[cell] > 1 ? 1 : 0;
-  }
-  map.left_out = file.frames() - map.frames;
-  if (map.frames == 0)
-    throw Error(ErrorKind::kInput, file.path().string(), "no cell has a good frame",
-                "the output says of each why it is bad");
   return map;
 }
 

@@ -4,6 +4,7 @@
 #include <annulus/maps/cell_reader.hpp>
 #include <annulus/maps/output_grid.hpp>
 #include <annulus/maps/window.hpp>
+#include <annulus/ranks/ranks.hpp>
 #include <annulus/scan/grid_image.hpp>
 
 #include <cstddef>
@@ -45,6 +46,11 @@ inline constexpr const char* kFramesImage = "frames_in_cell";
 
 // Throws what find_grid(), bins_of() and CellReader do; kUsage for errors of an output that has none.
 ScanMap make_map(const PatternFile& file, const MapOptions& options, std::stop_token stop = {},
+                 const CellReader::Progress& on_progress = {});
+
+// The same by several ranks, which all call it: the first has the map. Each cell is made by one of them.
+// Throws FailedTogether in all.
+ScanMap make_map(const PatternFile& file, const MapOptions& options, Ranks& ranks, std::stop_token stop = {},
                  const CellReader::Progress& on_progress = {});
 
 // Axes of images over a grid: the positions of its motors, or the numbers of lines and points.

@@ -1,6 +1,8 @@
+#include <annulus/core/parallel.hpp>
 #include <annulus/ranks/ranks.hpp>
 
 #include <limits>
+#include <mutex>
 
 namespace annulus {
 namespace {
@@ -24,6 +26,7 @@ class Alone final : public Ranks {
   unsigned size() const override { return 1; }
   unsigned local_rank() const override { return 0; }
   unsigned local_size() const override { return 1; }
+  unsigned cores() const override { return resolve_threads(0); }
   std::shared_ptr<FrameDealer> deal(std::uint64_t /*expected*/) override {
     return std::make_shared<WholeScan>();
   }
@@ -32,12 +35,27 @@ class Alone final : public Ranks {
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
     return {{bytes.begin(), bytes.end()}};
   }
-  void wait_for_all() override {}
+  void wait_for_all(const Meanwhile& /*meanwhile*/) override {}
+  void tell(RankProgress ours) override {
+    const std::lock_guard lock(telling_);
+    progress_ = ours;
+  }
+  RankProgress told() const override {
+    const std::lock_guard lock(telling_);
+    return progress_;
+  }
+  void stop_all() override { stop_.request_stop(); }
+  std::stop_token stopped() const override { return stop_.get_token(); }
   void end_others(int /*code*/) override {}
+
+ private:
+  mutable std::mutex telling_;
+  RankProgress progress_;
+  std::stop_source stop_;
 };
 
 }  // namespace
 
-std::unique_ptr<Ranks> alone() { return std::make_unique<Alone>(); }
+std::shared_ptr<Ranks> alone() { return std::make_shared<Alone>(); }
 
 }  // namespace annulus

@@ -76,8 +76,11 @@ class Backend {
 
 // What backends have in common: read by all, and the device by those that have several.
 struct CommonOptions {
-  unsigned threads = 0;      // 0: all of the machine
-  std::string device = "0";  // xrt: index of the card, or its PCIe address; opencl: see opencl/devices.hpp
+  unsigned threads = 0;     // 0: all of the machine
+  std::string device = "";  // xrt: index of the card, or its PCIe address; opencl: see opencl/devices.hpp
+
+  // Without a name, the first one.
+  std::string chosen_device() const { return device.empty() ? "0" : device; }
 };
 
 // A line on what a backend is and whether it can run here.

@@ -68,7 +68,7 @@ class XrtReducer final : public BatchReducer {
 // one kernel is enough to begin with.
 LoadedJob load_job(const Job& job, const CommonOptions& common, const XrtOptions& options) {
   const auto packed = std::make_shared<const DevicePlan>(pack_plan(*job.plan, job.recipe, kXrtName));
-  const auto card = std::make_shared<XrtCard>(common.device, options);
+  const auto card = std::make_shared<XrtCard>(common.chosen_device(), options);
   std::size_t units = 0;
   bool has_bslz4 = false;
   card->with_session([&](XrtSession& session) {

@@ -137,7 +137,7 @@ std::unique_ptr<Backend> make_opencl_backend(const CommonOptions& common, const 
 
 std::unique_ptr<Backend> make_opencl_backend(const CommonOptions& common,
                                              const opencl::SessionSettings& session_settings) {
-  const auto devices = opencl::select_devices(common.device);
+  const auto devices = opencl::select_devices(common.chosen_device());
   ThreadedSettings settings;
   settings.name = kOpenClName;
   settings.prepare = [devices, common, wanted = session_settings](const Job& job) -> LoadedJob {

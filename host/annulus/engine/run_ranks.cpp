@@ -1,0 +1,152 @@
+#include <annulus/core/clock.hpp>
+#include <annulus/core/error.hpp>
+#include <annulus/engine/ranked_run.hpp>
+#include <annulus/engine/run_ranks.hpp>
+#include <annulus/outputs/held_frames.hpp>
+#include <annulus/outputs/master_file.hpp>
+#include <annulus/ranks/together.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace annulus {
+namespace {
+
+namespace fs = std::filesystem;
+
+void refuse(const char* option, const char* why, const char* cure) {
+  throw Error(ErrorKind::kUsage, option, why, cure);
+}
+
+void check_can_be_shared(const IntegrateConfig& config) {
+  if (config.follow)
+    refuse("`follow`", "several processes cannot follow a scan together", "start one process");
+  if (output_format(config) != OutputFormat::kNexus) {
+    refuse("`format`", "several processes write their results as parts of a NeXus output",
+           "choose nexus, or start one process");
+  }
+}
+
+class SharedRun {
+ public:
+  SharedRun(const IntegrateConfig& config, Ranks& ranks, const RunHooks& hooks, std::stop_token stop)
+      : config_(config), ranks_(ranks), common_(ranks, hooks, std::move(stop)) {}
+
+  RunReport run();
+
+ private:
+  fs::path begin_part(const fs::path& output);
+  void make_room() const;
+  void reduce_part();
+  void write_whole();
+
+  const IntegrateConfig& config_;
+  Ranks& ranks_;
+  RankedRun common_;
+  fs::path master_;  // as soon as all have begun
+  std::function<Held(const FrameId&)> held_elsewhere_;
+  RunReport report_;
+};
+
+// What earlier runs left is refused, removed, or gone on with. Only the first rank does this.
+void SharedRun::make_room() const {
+  std::error_code ignored;
+  const fs::path folder = parts_folder(master_);
+  const std::vector<fs::path> parts = find_parts(master_);
+  const bool there = fs::exists(master_, ignored);
+  if (config_.append) {
+    if (there && !is_master(master_)) {
+      throw Error(ErrorKind::kOutput, master_.string(), "is the output of one process, and has no parts",
+                  "go on with one process, or choose another name");
+    }
+  } else if (config_.overwrite) {
+    if (there && is_master(master_)) fs::remove(master_, ignored);  // it is nothing without its parts
+    for (const fs::path& part : parts) fs::remove(part, ignored);
+  } else if (there || !parts.empty()) {
+    throw Error(ErrorKind::kOutput, there ? master_.string() : folder.string(),
+                there ? "exists" : "holds parts of an earlier run",
+                "`append` goes on with it, `overwrite` replaces it");
+  }
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) throw Error(ErrorKind::kOutput, folder.string(), "cannot be made: " + failed.message());
+}
+
+fs::path SharedRun::begin_part(const fs::path& output) {
+  master_ = output;
+  together(ranks_, [&] {
+    if (ranks_.is_first()) make_room();
+  });
+  const fs::path ours = part_name(output, ranks_.rank());
+  // All have read what there is before anybody writes.
+  together(ranks_, [&] {
+    std::vector<fs::path> others = find_parts(output);
+    std::erase(others, ours);
+    held_elsewhere_ = held_frames(others, fs::current_path());
+  });
+  return ours;
+}
+
+void SharedRun::reduce_part() {
+  IntegrateConfig ours = config_;
+  ours.backend_options.device = device_of(config_, ranks_);
+  if (!ranks_.is_first()) ours.save_matrix.clear();
+  const Share share = common_.share([this](const fs::path& output) { return begin_part(output); },
+                                    [this](const FrameId& frame) { return held_elsewhere_(frame); });
+  report_ = annulus::run(ours, share, common_.hooks(), ranks_.stopped());
+}
+
+// The master of all parts, or nothing if there is nothing to keep. Only the first rank does this.
+void SharedRun::write_whole() {
+  const ReductionSummary& summary = report_.summary;
+  report_.output = master_;
+  if (summary.frames == 0 && !config_.append && (report_.failed || summary.interrupted)) {
+    std::error_code ignored;
+    for (const fs::path& part : find_parts(master_)) fs::remove(part, ignored);
+    fs::remove(parts_folder(master_), ignored);
+    report_.output_removed = true;
+    return;
+  }
+  const MasterContent content = write_master(master_, find_parts(master_),
+                                             config_.overwrite ? IfExists::kOverwrite : IfExists::kAppend);
+  report_.already_stored = content.frames - summary.frames;
+  report_.already_bad = content.bad - summary.bad;
+  report_.output_removed = false;
+}
+
+RunReport SharedRun::run() {
+  const auto start = Clock::now();
+  common_.do_part([this] { reduce_part(); });
+  common_.meet(report_.failed, parts_folder(master_));
+  PartSummary all =
+      common_.gather({report_.summary, report_.warnings, report_.failed, common_.failure().has_value()});
+  report_.summary = std::move(all.summary);
+  report_.warnings = std::move(all.warnings);
+  report_.failed = all.failed;
+  together(ranks_, [&] {
+    if (ranks_.is_first()) {
+      try {
+        write_whole();
+      } catch (const Error&) {
+        if (!all.aborted) throw;  // otherwise it follows from that
+      }
+    }
+    if (common_.failure()) throw *common_.failure();
+  });
+  report_.total_seconds = seconds_since(start);
+  return std::move(report_);
+}
+
+}  // namespace
+
+RunReport run(const IntegrateConfig& config, Ranks& ranks, const RunHooks& hooks, std::stop_token stop) {
+  const bool goes_on = config.append && !config.output.empty() && !find_parts(config.output).empty();
+  if (ranks.size() == 1 && !goes_on) return run(config, hooks, stop);
+  together(ranks, [&] { check_can_be_shared(config); });
+  return SharedRun(config, ranks, hooks, std::move(stop)).run();
+}
+
+}  // namespace annulus

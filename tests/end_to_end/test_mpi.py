@@ -1,0 +1,391 @@
+"""Jobs of several ranks, as mpirun starts them: the same bytes as one process writes, whatever happens to the ranks."""
+
+import bz2
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy
+import pytest
+
+USAGE, INPUT, OUTPUT, BACKEND, SOME_BAD = 2, 3, 5, 6, 7
+PROGRAM = os.environ["ANNULUS"]
+TOOL, MODULE = os.environ["ANNULUS_RANKS_TOOL"], os.environ["ANNULUS_MPI_MODULE"]
+release_only = pytest.mark.release_only
+
+if shutil.which("mpirun") is None:
+    pytest.skip("there is no mpirun: install openmpi-bin", allow_module_level=True)
+
+# Dates and their checksums, and the options by which the runs of these tests differ.
+APART = {"/entry/start_time", "/entry/end_time", "/entry/reduction/date", "/entry/checksums/header",
+         "/entry/checksums/closing", "/entry/process/date", "/entry/process/configuration", "/entry/process/options/append",
+         "/entry/process/options/checkpoint", "/entry/process/options/output"} | {f"/entry/reduction/input/{name}" for name in (
+             "append", "configuration", "keep_going", "output", "overwrite", "threads")}
+OPTIONS = ["-n", 300, "--error-model", "poisson"]
+
+
+# What fails in all ranks is said before any of them leaves: mpirun need not wait for those that it ends.
+AT_ONCE = ["--mca", "odls_base_sigkill_timeout", "0"]
+
+
+def job(ranks, *words, program=PROGRAM, starter=()):
+    """More ranks than cores are allowed, and root may start them."""
+    return ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *starter, str(program),
+            *map(str, words)]
+
+
+def mpirun(ranks, *words, env=None, **kwargs):
+    return subprocess.run(job(ranks, *words, **kwargs), capture_output=True, text=True, check=False, timeout=120,
+                          env={**os.environ, **(env or {})})
+
+
+def contents(path):
+    found = {}
+
+    def visit(name, item):
+        name = "/" + name
+        if isinstance(item, h5py.Dataset) and name not in APART:
+            value = item[()]
+            found[name] = (item.shape, str(item.dtype), value.tobytes() if hasattr(value, "tobytes") else value)
+    with h5py.File(path, "r") as file:
+        file.visititems(visit)
+    return found
+
+
+def assert_same(path, expected):
+    got = contents(path)
+    assert set(got) == set(expected)
+    assert [name for name in expected if got[name] != expected[name]] == []
+
+
+def rows(path):
+    with h5py.File(path, "r", swmr=True) as file:
+        return len(file["/entry/frame_index"] if "frame_index" in file["/entry"] else file["/entry/data/frame_index"])
+
+
+def errors(text):
+    return re.findall(r"^annulus: error: (.*)$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("ranks", [2, pytest.param(5, marks=release_only)])
+def test_what_ranks_do_together_is_right(ranks):
+    done = mpirun(ranks, MODULE, "check", program=TOOL)
+    assert done.returncode == 0 and done.stdout == f"{ranks} ranks\n", done.stderr
+
+
+@pytest.fixture(scope="module")
+def inputs(scan, tmp_path_factory):
+    """200 files of CBF and a stack of 50 more frames, some of them bad, and a motor."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "files").mkdir()
+    for i in range(200):
+        (folder / f"files/f_{i:03d}.cbf").symlink_to(scan.files[i % 24])
+    for i in (3, 90, 199):
+        (folder / f"files/f_{i:03d}.cbf").unlink()
+        (folder / f"files/f_{i:03d}.cbf").write_bytes(b"no image")
+    image = numpy.arange(195 * 487, dtype=numpy.int32).reshape(195, 487) % 91
+    numpy.save(folder / "stack.npy", numpy.stack([image + i for i in range(50)]))
+    positions = "".join(f"{i % 25},{i // 25},{i % 5}\n" for i in range(250))
+    (folder / "motors.csv").write_text("x,y,z\n" + positions)
+    table = folder / "motors.csv"
+    columns = [word for name in "xyz" for word in ("--column", f"{name}={table}#{name}")]
+    return ["-p", scan.poni, *OPTIONS, *columns, "--keep-going", "-q", folder / "files", folder / "stack.npy"]
+
+
+@pytest.fixture(scope="module")
+def alone(annulus, inputs, tmp_path_factory):
+    path = tmp_path_factory.mktemp("alone") / "out.nxs"
+    done = annulus("integrate", *inputs, "-o", path)
+    assert done.returncode == SOME_BAD, done.stderr
+    return path
+
+
+@pytest.mark.parametrize("ranks", [1, 2, pytest.param(3, marks=release_only), 4, pytest.param(8, marks=release_only)])
+def test_ranks_write_the_same_bytes(annulus, inputs, alone, tmp_path, ranks):
+    done = mpirun(ranks, "integrate", *inputs, "-o", tmp_path / "out.nxs")
+    assert done.returncode == SOME_BAD, done.stderr
+    assert "3 of 250 frames are bad" in done.stderr
+    assert_same(tmp_path / "out.nxs", contents(alone))
+    parts = sorted(path.name for path in (tmp_path / "out.nxs.parts").glob("*"))
+    assert parts == ([] if ranks == 1 else [f"part_{i:03d}.nxs" for i in range(ranks)])
+    assert annulus("verify", tmp_path / "out.nxs").returncode == annulus("verify", alone).returncode
+
+
+def test_maps_of_ranks_have_the_same_bytes(annulus, alone, tmp_path):
+    arguments = ["map", alone, "--x", "x", "--y", "y", "--window", "a=5:10,4:4.5,11:12", "--values", "intensity,error,centre", "-q"]
+    crowded = ["map", alone, "--x", "z", "--y", "y", "--window", "a=5:10", "-q"]
+    for name, words in (("lone", arguments), ("crowded", crowded)):
+        assert annulus(*words, "-o", tmp_path / f"{name}1.nxs").returncode == 0
+        done = mpirun(3, *words, "-o", tmp_path / f"{name}3.nxs")
+        assert done.returncode == 0, done.stderr
+        one, three = contents(tmp_path / f"{name}1.nxs"), contents(tmp_path / f"{name}3.nxs")
+        different = [key for key in one if one[key] != three[key]]
+        assert set(one) == set(three) and all(key.endswith("date") for key in different), different
+
+
+def test_a_bad_frame_ends_all_and_is_told_once(inputs, tmp_path):
+    strict = [word for word in inputs if word != "--keep-going"]
+    done = mpirun(3, "integrate", *strict, "-o", tmp_path / "out.nxs", starter=AT_ONCE)
+    assert done.returncode == INPUT
+    assert len(errors(done.stderr)) == 1 and "f_003.cbf" in errors(done.stderr)[0], done.stderr
+
+
+@pytest.mark.parametrize("words,code,message", [
+    (["-o", "out.nxs", "nowhere.cbf"], INPUT, "nowhere.cbf"),
+    (["-o", "out.xy", "--format", "xy", "SCAN"], USAGE, "--format"),
+    (["-o", "out.nxs", "--follow", "SCAN"], USAGE, "--follow"),
+    (["-o", "out.nxs", "--part", "1/2", "SCAN"], USAGE, "--part"),
+    (["-o", "out.nxs", "--backend", "none", "SCAN"], BACKEND, "none")])
+def test_what_all_would_say_is_said_once(scan, tmp_path, monkeypatch, words, code, message):
+    monkeypatch.chdir(tmp_path)
+    words = [scan.folder if word == "SCAN" else word for word in words]
+    done = mpirun(2, "integrate", "-p", scan.poni, *OPTIONS, *words, starter=AT_ONCE)
+    assert done.returncode == code, done.stderr
+    assert len(errors(done.stderr)) == 1 and message in errors(done.stderr)[0], done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_there_is_not_lost(scan, tmp_path):
+    words = ["integrate", "-p", scan.poni, *OPTIONS, "-q", "-o", tmp_path / "out.nxs", scan.folder]
+    assert mpirun(3, *words).returncode == 0
+    first = contents(tmp_path / "out.nxs")
+    done = mpirun(2, *words, starter=AT_ONCE)
+    assert done.returncode == OUTPUT and "out.nxs: exists" in errors(done.stderr)[0]
+    (tmp_path / "out.nxs").unlink()
+    done = mpirun(2, *words, starter=AT_ONCE)
+    assert done.returncode == OUTPUT and "out.nxs.parts: holds parts" in errors(done.stderr)[0]
+    assert mpirun(2, *words, "--append").returncode == 0  # another number of ranks, and nothing to do but the master
+    assert_same(tmp_path / "out.nxs", first)
+    assert mpirun(2, *words, "--overwrite").returncode == 0
+    assert_same(tmp_path / "out.nxs", first)
+    assert len(list((tmp_path / "out.nxs.parts").glob("*"))) == 2
+
+
+def test_other_commands_refuse_ranks(alone):
+    done = mpirun(2, "info", alone, starter=AT_ONCE)
+    assert done.returncode == USAGE and "info: does its work in one process, and 2 ranks were started" in done.stderr
+    assert mpirun(2, "info", alone, env={"ANNULUS_MPI": "off"}).returncode == 0
+    assert mpirun(1, "info", alone).returncode == 0
+
+
+def test_a_program_without_the_module_does_not_start(scan, tmp_path):
+    (tmp_path / "bin").mkdir()
+    program = shutil.copy(PROGRAM, tmp_path / "bin/annulus")
+    done = mpirun(2, "integrate", "-p", scan.poni, "-o", tmp_path / "out.nxs", scan.folder, program=program, starter=AT_ONCE)
+    assert done.returncode == BACKEND and "started as 2 ranks (OMPI_COMM_WORLD_RANK), but this build speaks no MPI" in done.stderr
+    assert not (tmp_path / "out.nxs").exists()
+
+
+@release_only
+def test_ranks_of_a_node_take_different_devices(annulus, scan, tmp_path):
+    backends = json.loads(annulus("devices", "--json").stdout)
+    if not next(backend["available"] for backend in backends if backend["name"] == "opencl"):
+        pytest.skip("no OpenCL device")
+    two = {"POCL_DEVICES": "pthread pthread", "POCL_MAX_PTHREAD_COUNT": "1"}
+    words = ["integrate", "-p", scan.poni, "-n", 100, "-q", "--backend", "opencl", "-o", tmp_path / "out.nxs", scan.folder]
+    done = mpirun(3, *words, env=two)
+    assert done.returncode == 0, done.stderr
+    devices = []
+    for path in sorted((tmp_path / "out.nxs.parts").glob("*")):
+        with h5py.File(path) as file:
+            devices.append(file["/entry/reduction/input/device"][()])
+    assert devices == [b"", b"1", b"0"]
+
+
+@pytest.fixture(scope="module")
+def polar(tmp_path_factory):
+    """Polar images with masked values, some of them too bright to be counted, and others that leave 16 bits."""
+    random = numpy.random.default_rng(7)
+    images = random.poisson(30, (400, 20, 32)).astype(numpy.float32)
+    images[::9, 4, 5] = numpy.nan
+    images[::50] *= 40
+    images[333, 2, 2] = 1e6
+    path = tmp_path_factory.mktemp("polar") / "images.npy"
+    numpy.save(path, images)
+    return ["--polar", "--most-mean", 100, "--legendre", 4, "--flat-ewald", "-q", path]
+
+
+@pytest.fixture(scope="module")
+def correlated_alone(annulus, polar, tmp_path_factory):
+    path = tmp_path_factory.mktemp("correlated") / "out.nxs"
+    done = annulus("correlate", *polar, "-o", path)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(path) as file:
+        assert set(file["/entry/snapshots/status"][()]) == {0, 1}
+    return contents(path)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, pytest.param(3, marks=release_only), 4, pytest.param(8, marks=release_only)])
+def test_correlations_of_ranks_have_the_same_bytes(polar, correlated_alone, tmp_path, ranks):
+    done = mpirun(ranks, "correlate", *polar, "-o", tmp_path / "out.nxs")
+    assert done.returncode == 0, done.stderr
+    assert_same(tmp_path / "out.nxs", correlated_alone)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.nxs"]  # the parts are gone
+
+
+def test_correlations_go_on_with_parts_of_more_ranks(annulus, polar, correlated_alone, tmp_path):
+    """What three ranks left, and an output, are all in what two make of it."""
+    output = tmp_path / "out.nxs"
+    scale = ["--scale", int.from_bytes(correlated_alone["/entry/process/scale"][2], "little", signed=True)]
+    (tmp_path / "out.nxs.parts").mkdir()
+    # Parts as a job that was killed leaves them: made of the same file, each of some of its images.
+    for number, part in enumerate(("1/4", "2/4", "3/4")):
+        where = output if number == 1 else tmp_path / f"out.nxs.parts/part_{number:03d}.nxs"
+        done = annulus("correlate", *polar, *scale, "--part", part, "-o", where)
+        assert done.returncode == 0, done.stderr
+    done = mpirun(2, "correlate", *polar, "--append", "-o", output)
+    assert done.returncode == 0, done.stderr
+    assert_same(output, correlated_alone)
+    assert not (tmp_path / "out.nxs.parts").exists()
+
+
+def test_previews_are_not_for_ranks(polar, tmp_path):
+    done = mpirun(2, "correlate", *polar, "--fast", "-o", tmp_path / "out.nxs", starter=AT_ONCE)
+    assert done.returncode == USAGE and len(errors(done.stderr)) == 1 and "--fast" in errors(done.stderr)[0], done.stderr
+
+
+@pytest.fixture
+def two_nodes(tmp_path):
+    """Options of mpirun for two machines: network namespaces with names of their own, that see each other by TCP only."""
+    if os.geteuid() != 0:
+        pytest.skip("network namespaces can be made by root only")
+    tag = f"an{os.getpid()}"
+    nodes = [f"{tag}n{i}" for i in (1, 2)]
+    made = ["ip", "link", "add", f"{tag}b", "type", "bridge"]
+    if subprocess.run(made, capture_output=True, check=False).returncode != 0:
+        pytest.skip("this system makes no network bridge")
+    agent = tmp_path / "agent"
+    agent.write_text('#!/bin/sh\nnode=$1; shift\nexec ip netns exec "$node" unshare --uts sh -c "hostname $node; $*"\n')
+    agent.chmod(0o755)
+    network = f"10.{os.getpid() % 200 + 20}.77"
+
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+    try:
+        ip("addr", "add", f"{network}.1/24", "dev", f"{tag}b")
+        ip("link", "set", f"{tag}b", "up")
+        for i, node in enumerate(nodes):
+            ip("netns", "add", node)
+            ip("link", "add", f"{tag}v{i}", "type", "veth", "peer", "name", "eth0", "netns", node)
+            ip("link", "set", f"{tag}v{i}", "master", f"{tag}b", "up")
+            ip("-n", node, "addr", "add", f"{network}.1{i}/24", "dev", "eth0")
+            ip("-n", node, "link", "set", "eth0", "up")
+            ip("-n", node, "link", "set", "lo", "up")
+        yield ["--mca", "plm_rsh_agent", str(agent), "--mca", "oob_tcp_if_include", f"{network}.0/24", "--mca", "btl_tcp_if_include",
+               f"{network}.0/24", "--mca", "btl", "tcp,self", "--host", ",".join(f"{node}:2" for node in nodes)]
+    finally:
+        for node in nodes:
+            subprocess.run(["ip", "netns", "del", node], capture_output=True, check=False)
+        subprocess.run(["ip", "link", "del", f"{tag}b"], capture_output=True, check=False)
+
+
+def test_ranks_on_several_machines_write_the_same_bytes(inputs, alone, tmp_path, two_nodes):
+    where = mpirun(4, program="hostname", starter=two_nodes).stdout.split()
+    assert len(where) == 4 and len(set(where)) == 2, where
+    done = mpirun(4, "integrate", *inputs, "-o", tmp_path / "out.nxs", starter=two_nodes)
+    assert done.returncode == SOME_BAD, done.stderr
+    assert_same(tmp_path / "out.nxs", contents(alone))
+
+
+# What happens to ranks while they work.
+
+@pytest.fixture(scope="module")
+def slow_inputs(scan, tmp_path_factory):
+    """Frames that take some milliseconds each."""
+    folder = tmp_path_factory.mktemp("slow")
+    packed = [bz2.compress(path.read_bytes()) for path in scan.files[:4]]
+    for i in range(300):
+        (folder / f"f_{i:03d}.cbf.bz2").write_bytes(packed[i % 4])
+    return ["-p", scan.poni, "-n", 300, "--readers", 1, "--threads", 1, "-q", folder]
+
+
+@pytest.fixture(scope="module")
+def slow_alone(annulus, slow_inputs, tmp_path_factory):
+    path = tmp_path_factory.mktemp("slow_alone") / "out.nxs"
+    assert annulus("integrate", *slow_inputs, "-o", path).returncode == 0
+    return contents(path)
+
+
+def process_of(rank, output):
+    """The id of the process of this rank of the job that writes this output, and does not open files for another one."""
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if b"integrate" in words and str(output).encode() in words and words[0] == PROGRAM.encode():
+                if f"OMPI_COMM_WORLD_RANK={rank}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                    return int(folder.name)
+    return None
+
+
+def start_and_wait_for_rows(words, output, rank, least=1):
+    """A job of two ranks, when this one has stored frames; and its process."""
+    running = subprocess.Popen(job(2, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    part = pathlib.Path(f"{output}.parts/part_{rank:03d}.nxs")
+    for _ in range(3000):
+        with contextlib.suppress(OSError, KeyError):
+            if rows(part) >= least:
+                break
+        assert running.poll() is None, running.communicate()[1]
+        time.sleep(0.01)
+    process = process_of(rank, output)
+    assert process, "the job was done too soon"
+    return running, process
+
+
+@pytest.mark.parametrize("rank", [1, pytest.param(0, marks=release_only)])
+def test_a_killed_rank_ends_the_job_which_can_be_resumed(annulus, slow_inputs, slow_alone, tmp_path, rank):
+    output = tmp_path / "out.nxs"
+    words = ["integrate", *slow_inputs, "-o", output, "--append"]  # the same command from the beginning
+    words.remove("-q")
+    running, process = start_and_wait_for_rows(words, output, rank)
+    os.kill(process, signal.SIGKILL)
+    said = running.communicate(timeout=60)[1]
+    assert running.returncode != 0
+    assert f"process rank {rank}" in said, said  # mpirun's message
+    if rank == 1:
+        assert "rank 1 of 2 does not answer" in said and f"{output}.parts" in said, said
+    left = [rows(path) for path in output.parent.glob("out.nxs.parts/part_*.nxs")]
+    assert 0 < sum(left) < 300
+    done = mpirun(2, *words)
+    assert done.returncode == 0, done.stderr
+    assert f"{sum(left)} frames were in the output already" in done.stdout, done.stdout
+    assert_same(output, slow_alone)
+    assert annulus("verify", output).returncode == 0
+
+
+@pytest.mark.parametrize("to", ["mpirun", "rank"])
+def test_a_job_that_is_told_to_end_writes_its_master(annulus, slow_inputs, slow_alone, tmp_path, to):
+    output = tmp_path / "out.nxs"
+    words = ["integrate", *slow_inputs, "-o", output]
+    running, process = start_and_wait_for_rows(words, output, 1)
+    os.kill(running.pid if to == "mpirun" else process, signal.SIGTERM)
+    said = running.communicate(timeout=60)[1]
+    assert running.returncode != 0
+    assert "interrupted" in said, said
+    assert 0 < rows(output) < 300
+    assert annulus("verify", output).returncode == 0
+    assert mpirun(3, *words, "--append").returncode == 0
+    assert_same(output, slow_alone)
+
+
+@release_only
+def test_a_slow_rank_gets_less_to_do(slow_inputs, slow_alone, tmp_path):
+    """It runs a tenth of the time."""
+    output = tmp_path / "out.nxs"
+    running, process = start_and_wait_for_rows(["integrate", *slow_inputs, "-o", output], output, 1)
+    while running.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGSTOP)
+            time.sleep(0.045)
+            os.kill(process, signal.SIGCONT)
+        time.sleep(0.005)
+    assert running.returncode == 0, running.communicate()[1]
+    assert_same(output, slow_alone)
+    assert rows(tmp_path / "out.nxs.parts/part_001.nxs") < 100
