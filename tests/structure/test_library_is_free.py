@@ -33,13 +33,13 @@ def test_messages_name_options_by_their_keys():
     for path in sources("host/annulus", "host/tools"):
         for text in literals(path):
             assert not re.search(r"(?<![\w-])--[a-z]", text), f"{path}: {text}: write the option's key in backticks"
-            assert not re.search(r"'annulus |annulus (integrate|renormalise|tomo|correlate|plot|info|devices|verify|bench|simulate)\b", text), f"{path}: {text}"
+            assert not re.search(r"'annulus |annulus (integrate|merge|renormalise|tomo|correlate|plot|info|devices|verify|bench|simulate)\b", text), f"{path}: {text}"
 
 
 def test_the_program_has_an_option_for_every_key_in_messages():
     """So the user never reads a key: what in_our_words() does not know stays in backticks."""
     program = os.environ["ANNULUS"]
-    commands = ["integrate", "renormalise", "map", "tomo", "correlate", "simulate", "plot", "info", "verify", "devices", "model-report", "bench"]
+    commands = ["integrate", "merge", "renormalise", "map", "tomo", "correlate", "simulate", "plot", "info", "verify", "devices", "model-report", "bench"]
     helps = "".join(subprocess.run([program, command, "--help"], capture_output=True, text=True, check=True).stdout for command in commands)
     known = {flag.replace("-", "_") for flag in re.findall(r"--([a-z][a-z0-9-]*)", helps)} | {"inputs", "input"}
     translated = (PROJECT / "host/app/option_names.cpp").read_text()

@@ -14,13 +14,12 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
 
 namespace annulus {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kMostSides = 8;
 
 // From the folder of the master. Whoever moves that folder moves the parts with it.
 std::string name_from(const fs::path& master, const fs::path& part) {
@@ -65,23 +64,69 @@ std::vector<Mapping> mappings_of(const MergedRows& rows, const std::vector<PartF
   return mappings;
 }
 
+constexpr std::size_t kMostSides = 8;
+using Sides = std::array<hsize_t, kMostSides>;
+
+// The shape of a dataset; the number of its dimensions.
+int sides_of(hid_t dataset, Sides& sides) {
+  const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  if (rank < 1 || rank > static_cast<int>(kMostSides)) return 0;
+  return H5Sget_simple_extent_dims(space.get(), sides.data(), nullptr);
+}
+
+bool have_rows_alike(hid_t one, hid_t other) {
+  const Hdf5Handle type(H5Dget_type(one), H5Tclose), other_type(H5Dget_type(other), H5Tclose);
+  Sides sides{}, other_sides{};
+  const int rank = sides_of(one, sides);
+  return rank > 0 && sides_of(other, other_sides) == rank && H5Tequal(type.get(), other_type.get()) > 0 &&
+         std::equal(sides.begin() + 1, sides.begin() + rank, other_sides.begin() + 1);
+}
+
+// The datasets of which some part has written a row. Throws unless all parts have rows of the same kinds.
+std::set<std::string> written_datasets(const std::vector<PartFile>& parts) {
+  const Hdf5Handle first = open_output(parts.front().path);
+  std::vector<std::string> paths = row_datasets(first.get());
+  paths.emplace_back(layout::kFrameChecksums);
+  std::set<std::string> written;
+  for (const PartFile& part : parts) {
+    const Hdf5Handle file = open_output(part.path);
+    for (const std::string& path : paths) {
+      const Hdf5Handle model(H5Dopen2(first.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
+      const bool there = has_object(file.get(), path);
+      const Hdf5Handle dataset(there ? H5Dopen2(file.get(), path.c_str(), H5P_DEFAULT) : H5I_INVALID_HID,
+                               H5Dclose);
+      if (!dataset || !have_rows_alike(model.get(), dataset.get())) {
+        throw Error(ErrorKind::kInput, part.path.string(),
+                    fmt::format("{} is of another shape or length of texts than in {}", path,
+                                parts.front().path.string()),
+                    "copy the frames instead");
+      }
+      if (H5Dget_storage_size(dataset.get()) > 0) written.insert(path);
+    }
+  }
+  return written;
+}
+
 // Creates the datasets of rows of a master.
 class VirtualRows {
  public:
   VirtualRows(hid_t master, const MergedRows& rows, const std::vector<PartFile>& parts)
-      : master_(master), rows_(rows), parts_(parts), mappings_(mappings_of(rows, parts)) {}
+      : master_(master),
+        rows_(rows),
+        written_(written_datasets(parts)),
+        mappings_(mappings_of(rows, parts)) {}
 
   void create(const std::string& path, hid_t model) const {
     const Hdf5Handle type(H5Dget_type(model), H5Tclose);
     const Hdf5Handle space(H5Dget_space(model), H5Sclose);
     Sides size{}, most{};
     const int rank = H5Sget_simple_extent_dims(space.get(), size.data(), most.data());
-    const bool any = stores_any(path, type.get(), rank, size);
     size[0] = rows_.frames;
     const Hdf5Handle whole(H5Screate_simple(rank, size.data(), most.data()), H5Sclose);
     // What no part ever wrote is not written here either: a mapping would show just the same.
-    const Hdf5Handle creation = any ? mapped(path, model, type.get(), rank, size, most)
-                                    : Hdf5Handle(H5Dget_create_plist(model), H5Pclose);
+    const Hdf5Handle creation = written_.contains(path) ? mapped(path, model, type.get(), rank, size, most)
+                                                        : Hdf5Handle(H5Dget_create_plist(model), H5Pclose);
     const Hdf5Handle made(
         H5Dcreate2(master_, path.c_str(), type.get(), whole.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
         H5Dclose);
@@ -89,34 +134,6 @@ class VirtualRows {
   }
 
  private:
-  using Sides = std::array<hsize_t, kMostSides>;
-
-  // Throws unless all parts have such rows.
-  bool stores_any(const std::string& path, hid_t type, int rank, const Sides& size) const {
-    bool any = false;
-    for (const PartFile& part : parts_) {
-      const Hdf5Handle file = open_output(part.path);
-      const Hdf5Handle dataset(
-          has_object(file.get(), path) ? H5Dopen2(file.get(), path.c_str(), H5P_DEFAULT) : H5I_INVALID_HID,
-          H5Dclose);
-      const Hdf5Handle other(H5Dget_type(dataset.get()), H5Tclose);
-      const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose);
-      Sides sides{};
-      const bool same = dataset && H5Tequal(other.get(), type) > 0 &&
-                        H5Sget_simple_extent_ndims(space.get()) == rank &&
-                        H5Sget_simple_extent_dims(space.get(), sides.data(), nullptr) == rank &&
-                        std::equal(sides.begin() + 1, sides.end(), size.begin() + 1);
-      if (!same) {
-        throw Error(ErrorKind::kInput, part.path.string(),
-                    fmt::format("{} is of another shape or length of texts than in {}", path,
-                                parts_.front().path.string()),
-                    "copy the frames instead");
-      }
-      any = any || H5Dget_storage_size(dataset.get()) > 0;
-    }
-    return any;
-  }
-
   Hdf5Handle mapped(const std::string& path, hid_t model, hid_t type, int rank, Sides size,
                     const Sides& most) const {
     Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
@@ -155,8 +172,8 @@ class VirtualRows {
 
   hid_t master_;
   const MergedRows& rows_;
-  const std::vector<PartFile>& parts_;
-  std::vector<Mapping> mappings_;
+  const std::set<std::string> written_;
+  const std::vector<Mapping> mappings_;
 };
 
 bool any_monitor(const std::vector<PartFile>& parts) {

@@ -125,6 +125,7 @@ nlohmann::json describe_output(const std::filesystem::path& path) {
                                 {"plan_hash", to_utf8(header.plan_hash)},
                                 {"options", options}};
   if (!header.scan_shape.empty()) description["scan_shape"] = header.scan_shape;
+  for (const std::string& part : header.parts) description["parts"].push_back(to_utf8(part));
   for (std::size_t i = 0; i < header.columns.size(); ++i)
     description["columns"][to_utf8(header.columns[i].name)] = describe_column(file, i);
   if (header.axes.size() > 1) {
