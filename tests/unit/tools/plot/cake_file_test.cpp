@@ -125,6 +125,7 @@ TEST(CakeFile, MissingPixelsOfLargeCakesTakeLittleRoom) {
   std::vector<ReducedFrame> frames;
   for (const auto& some : azimuths) frames.push_back(with_missing_pixels_at(*plan, some));
   frames.push_back(samples::make_frame(*plan, 0));  // lacks none
+  for (std::size_t i = 0; i < frames.size(); ++i) frames[i].id.index = i;
   const auto sink =
       open_nexus(folder / "a.nxs", samples::job_of(plan), samples::make_run(), IfExists::kRefuse);
   sink->append(frames);
