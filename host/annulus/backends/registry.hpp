@@ -25,12 +25,11 @@ struct BackendOptions : CommonOptions {
 template <OptionsOf<BackendOptions> Options, typename Visit>
 void for_each_option(Options& options, Visit&& visit) {
   visit(OptionInfo{"threads", "Run", "Threads of the backend (0: one per core)"}, options.threads);
-  visit(
-      OptionInfo{
-          "device", "Run",
-          "Of xrt: index or PCIe address of the card; of opencl: indices or names, see docs/opencl.md (default: "
-          "the first; the ranks of a node take different ones)"},
-      options.device);
+  visit(OptionInfo{"device", "Run",
+                   "Of xrt: index or PCIe address of the card; of opencl: indices or names, see "
+                   "docs/opencl.md (default: "
+                   "the first; the ranks of a node take different ones)"},
+        options.device);
   for_each_option(options.cpu, visit);
   for_each_option(options.opencl, visit);
   for_each_option(options.xrt, visit);
