@@ -17,7 +17,7 @@ namespace annulus {
 namespace {
 
 constexpr int kDeepestGroup = 32;
-constexpr int kMostSides = 8;
+constexpr int kMostDimensions = 8;
 constexpr std::size_t kLargestAttribute = std::size_t{1} << 20;
 
 class StructureCopy {
@@ -78,8 +78,8 @@ class StructureCopy {
   static bool has_rows(hid_t dataset) {
     const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
     const int rank = H5Sget_simple_extent_ndims(space.get());
-    if (rank < 1 || rank > kMostSides) return false;
-    std::array<hsize_t, kMostSides> most{};
+    if (rank < 1 || rank > kMostDimensions) return false;
+    std::array<hsize_t, kMostDimensions> most{};
     H5Sget_simple_extent_dims(space.get(), nullptr, most.data());
     return most[0] == H5S_UNLIMITED;
   }
@@ -125,7 +125,7 @@ class StructureCopy {
 // Rows like those of a model, but none yet.
 void create_empty_rows(hid_t file, const std::string& path, hid_t model) {
   const Hdf5Handle space(H5Dget_space(model), H5Sclose);
-  std::array<hsize_t, kMostSides> size{}, most{};
+  std::array<hsize_t, kMostDimensions> size{}, most{};
   const int rank = H5Sget_simple_extent_dims(space.get(), size.data(), most.data());
   size[0] = 0;
   const Hdf5Handle empty(H5Screate_simple(rank, size.data(), most.data()), H5Sclose);
