@@ -45,9 +45,10 @@ class StructureCopy {
     }
     copy_attributes(path);
     const bool by_creation = (order & H5P_CRT_ORDER_INDEXED) != 0;
+    const std::string folder = path == "/" ? path : path + "/";
     for (const std::string& name :
          names_in_group(from_, path, by_creation ? NameOrder::kAsCreated : NameOrder::kByName))
-      copy_object((path == "/" ? path : path + "/") + name, depth + 1);
+      copy_object(folder + name, depth + 1);
   }
 
  private:
@@ -95,7 +96,7 @@ class StructureCopy {
     H5Aiterate2(source.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names);
     for (const std::string& name : names) {
       if (H5Aexists(target.get(), name.c_str()) <= 0 && !copy_attribute(source.get(), target.get(), name))
-        fail(path + "@" + name);
+        fail(fmt::format("{}@{}", path, name));
     }
   }
 

@@ -22,14 +22,14 @@ class DealtBlocks {
   // The first place from this one on that is ours, or of which nobody knows yet whose it is.
   std::uint64_t skip_others(std::uint64_t place) const;
 
-  // Places before this one are behind us. Whether a block is.
+  // There will be no more frames of ours from this place on.
+  bool ended(std::uint64_t place) const { return last_was_given_ && place >= last_end_; }
+
+  // We have no frame to go on with from this place, as far as we know.
+  bool has_none(std::uint64_t place) const { return !last_was_given_ && place >= last_end_; }
+
+  // Places before this one are behind us. Whether a block is that was not before.
   bool pass(std::uint64_t place);
-
-  // There will be no more frames of ours from here on.
-  bool ended() const { return last_was_given_ && blocks_.empty(); }
-
-  // We have no frame to go on with.
-  bool has_none() const { return blocks_.empty() && !last_was_given_; }
 
   // Whether it is time for the next block. Where others may get what we do not take, we have at most two in
   // work: the next is asked for when there is as much left to do as the last one was. `in_work`: frames of

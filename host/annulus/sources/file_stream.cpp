@@ -350,6 +350,7 @@ FileStream::Task FileStream::next_task() {
     if (stopping_) return {};
     advance_file();
     if (exhausted_) return {};
+    if (blocks_ && blocks_->pass(place())) ledger_->changed.notify_all();
     if (blocks_ && blocks_->should_ask(place(), ledger_->frames)) {
       blocks_->begin_asking();
       return {Task::Kind::kAsk};
@@ -439,14 +440,13 @@ bool FileStream::waits_for_growth() const {
 
 // Whether the next frame is ours depends on others, and all before it were handed out.
 bool FileStream::waits_for_block() const {
-  return blocks_ && !exhausted_ && reading_ == 0 && numbered_ == handed_out_ && blocks_->has_none();
+  return blocks_ && !exhausted_ && reading_ == 0 && numbered_ == handed_out_ && blocks_->has_none(place());
 }
 
 // Leaves frames of the current file behind that are known, or those of others.
 void FileStream::leave_frames(const OpenedFile& file) {
   while (next_frame_ < file.places()) {
     if (blocks_) {
-      if (blocks_->pass(place())) ledger_->changed.notify_all();
       const std::uint64_t others =
           std::min(blocks_->skip_others(place()) - place(), file.places() - next_frame_);
       next_frame_ += others;
@@ -486,7 +486,7 @@ void FileStream::advance_file() {
     OpenedFile& file = current->second;
     leave_frames(file);
     if (waits_for_owner(file)) return;
-    if (blocks_ && (blocks_->ended() || places_are_lost())) break;
+    if (blocks_ && (blocks_->ended(place()) || places_are_lost())) break;
     if (next_frame_ < file.frames || !file.ended) return;
     if (next_frame_ < file.places()) {
       const FrameId id{numbered_, file.url, next_frame_, false, left_out_before()};  // of the file as a whole

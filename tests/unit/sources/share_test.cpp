@@ -224,6 +224,30 @@ TEST(SharedStream, AsksForABlockWhenThereIsOneLeftToDo) {
   EXPECT_EQ(rest, 12u);
 }
 
+// A file of the next block cannot be opened before the block is given: nothing else says that ours are done.
+TEST(SharedStream, SaysThatItWaitsForABlockAlsoBetweenFiles) {
+  const ScratchFolder folder;
+  std::vector<std::string> urls;
+  for (std::size_t i = 0; i < 12; ++i) urls.push_back(cbf(folder, i));
+  FileStream stream(urls, raw_settings(1));
+  stream.info({});
+  stream.share(std::make_shared<ListDealer>(std::vector<FrameRange>{{0, 4}, {4, 6}, {6, 7}, {7, 12}}));
+  std::vector<Frame> held;
+  std::size_t frames = 0;
+  std::size_t pauses = 0;
+  while (const auto item = stream.next({})) {
+    if (const auto* frame = std::get_if<Frame>(&*item)) {
+      held.push_back(*frame);
+      ++frames;
+    } else {
+      held.clear();
+      ++pauses;
+    }
+  }
+  EXPECT_EQ(frames, urls.size());
+  EXPECT_GT(pauses, 0u);
+}
+
 TEST(SharedStream, ADealerThatFailsEndsTheStream) {
   const ScratchFolder folder;
   FileStream stream({folder.write("stack.raw", raw_frames(9))}, raw_settings(2));
