@@ -23,7 +23,7 @@ release_only = pytest.mark.release_only
 if shutil.which("mpirun") is None:
     pytest.skip("there is no mpirun: install openmpi-bin", allow_module_level=True)
 
-# Dates and their checksums, and the options by which the runs of these tests differ.
+# Dates and their checksums, and the options by which the runs of these tests differ; and only masters name parts.
 APART = {"/entry/start_time", "/entry/end_time", "/entry/reduction/date", "/entry/checksums/header",
          "/entry/checksums/closing", "/entry/process/date", "/entry/process/configuration", "/entry/process/options/append",
          "/entry/process/options/checkpoint", "/entry/process/options/output"} | {f"/entry/reduction/input/{name}" for name in (
@@ -51,7 +51,7 @@ def contents(path):
 
     def visit(name, item):
         name = "/" + name
-        if isinstance(item, h5py.Dataset) and name not in APART:
+        if isinstance(item, h5py.Dataset) and name not in APART and not name.startswith("/entry/parts/"):
             value = item[()]
             found[name] = (item.shape, str(item.dtype), value.tobytes() if hasattr(value, "tobytes") else value)
     with h5py.File(path, "r") as file:
@@ -134,7 +134,8 @@ def test_a_bad_frame_ends_all_and_is_told_once(inputs, tmp_path):
     strict = [word for word in inputs if word != "--keep-going"]
     done = mpirun(3, "integrate", *strict, "-o", tmp_path / "out.nxs", starter=AT_ONCE)
     assert done.returncode == INPUT
-    assert len(errors(done.stderr)) == 1 and "f_003.cbf" in errors(done.stderr)[0], done.stderr
+    # The one that its rank came to first.
+    assert len(errors(done.stderr)) == 1 and re.search(r"f_(003|090|199)\.cbf", errors(done.stderr)[0]), done.stderr
 
 
 @pytest.mark.parametrize("words,code,message", [

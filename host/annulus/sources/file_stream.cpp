@@ -318,8 +318,10 @@ std::optional<std::uint64_t> FileStream::left_out_before() const {
   return left_out_;
 }
 
-// One bad frame stands for the file: right if files hold one each, and none of this one was stored before.
+// One bad frame stands for the file: right if its name says that it holds one, or if files hold one each, and
+// none of this one was stored before.
 void FileStream::note_fault(const OpenedFile& file) {
+  if (!file.source && file.frames == 0 && names_one_frame(split_url(file.url).file)) return;
   if (!any_fault_) first_fault_ = file.url;
   any_fault_ = true;
   if (file.source || file.frames > 0 || is_hdf5_name(split_url(file.url).file)) one_frame_per_file_ = false;
