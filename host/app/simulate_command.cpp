@@ -76,7 +76,7 @@ SimulationOptions powder_options(const SimulateCommand& command) {
 FxsOptions fxs_options(const SimulateCommand& command) {
   FxsOptions options = command.shots;
   const FxsOptions defaults;
-  static_cast<BeamlineOptions&>(options) = command.options;
+  static_cast<BeamlineOptions&>(options) = static_cast<const BeamlineOptions&>(command.options);
   options.detector = defaults.detector;
   options.energy_kev = defaults.energy_kev;
   options.beam_offset1 = defaults.beam_offset1;

@@ -67,7 +67,7 @@ def assert_same(path, expected):
 
 def rows(path):
     with h5py.File(path, "r", swmr=True) as file:
-        return len(file["/entry/frame_index"] if "frame_index" in file["/entry"] else file["/entry/data/frame_index"])
+        return len(file["/entry/frames/frame_index"])
 
 
 def errors(text):

@@ -236,7 +236,7 @@ void SharedCorrelation::add_up() {
       std::memcpy(&of_rank, bytes.data(), sizeof of_rank);
       bound += of_rank;
     }
-    if (bound < static_cast<double>(std::numeric_limits<std::int64_t>::max() / 2)) return;
+    if (bound < static_cast<double>(std::numeric_limits<std::int64_t>::max()) / 2) return;
     throw Error(ErrorKind::kInput, output_.string(), "sums of so many images leave 64 bits",
                 "give a smaller `scale`, or correlate fewer images");
   });

@@ -84,7 +84,7 @@ class Merger {
     RunDescription run = describe_merged(rows_, options_.output);
     run.of_other_frames = options_.scans;
     const std::unique_ptr<Sink> sink = open_nexus(output, inputs_.at(0).job(), run, IfExists::kRefuse);
-    for_each_block([&](std::vector<ReducedFrame> frames, const RowRun&) {
+    for_each_block([&](const std::vector<ReducedFrame>& frames, const RowRun&) {
       sink->append(frames);
       sink->flush();
     });

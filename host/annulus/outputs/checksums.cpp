@@ -158,8 +158,9 @@ void add_dataset(Digest& digest, hid_t dataset, bool with_values) {
 template <typename Visit>
 void for_each_object(hid_t group, const std::string& path, int depth, const Visit& visit) {
   visit(group, path);
+  const std::string folder = path == "/" ? path : path + "/";
   for (const std::string& name : names_in(group)) {
-    const std::string inner = path == "/" ? path + name : path + "/" + name;
+    const std::string inner = folder + name;
     H5L_info_t link{};
     const bool hard = H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT) >= 0 &&
                       link.type == H5L_TYPE_HARD && depth < kDeepest;

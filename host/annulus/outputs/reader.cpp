@@ -42,7 +42,8 @@ std::vector<std::pair<std::string, std::string>> read_options(hid_t file) {
   for (const std::string& name : names_in_group(file, input, NameOrder::kAsCreated)) {
     const auto& reserved = layout::kReservedInputs;
     if (std::find(std::begin(reserved), std::end(reserved), name) != std::end(reserved)) continue;
-    if (auto text = read_text(file, input + "/" + name)) options.emplace_back(name, *std::move(text));
+    if (auto text = read_text(file, fmt::format("{}/{}", input, name)))
+      options.emplace_back(name, *std::move(text));
   }
   return options;
 }

@@ -119,7 +119,7 @@ OutputCheck verify_output(const std::filesystem::path& path) {
   const std::uint64_t closing = stored_closing(path);
   const PatternFile file(path);
   const StoredSums sums(path, file.header());
-  const Job job = sums.job();
+  const Job& job = sums.job();
   const Plan& plan = *job.plan;
   const std::uint64_t at_once = sums.frames_at_once();
   const bool has_errors = job.recipe.has_variance();

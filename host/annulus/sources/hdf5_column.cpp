@@ -34,7 +34,7 @@ std::string unit_of(hid_t dataset) {
   } else {
     unit.resize(H5Tget_size(type.get()));
     if (unit.size() > kLongestUnit || H5Aread(attribute.get(), type.get(), unit.data()) < 0) return {};
-    unit = unit.c_str();  // up to the first zero
+    unit.resize(std::min(unit.size(), unit.find('\0')));  // what follows is padding
   }
   return unit.size() <= kLongestUnit ? to_utf8(unit) : std::string();
 }

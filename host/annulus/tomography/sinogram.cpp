@@ -97,7 +97,8 @@ Circle::Circle(std::size_t size) : rows_(size) {
 
 ProjectionRange::ProjectionRange(double axis, std::size_t size, std::size_t margin) {
   // A pixel lies within axis +- radius. The margin also allows for rounding.
-  const auto radius = static_cast<double>(size / 2);
+  const std::size_t half = size / 2;
+  const auto radius = static_cast<double>(half);
   const auto more = static_cast<std::ptrdiff_t>(margin);
   first = static_cast<std::ptrdiff_t>(std::floor(axis - radius)) - more;
   const auto last = static_cast<std::ptrdiff_t>(std::floor(axis + radius)) + 1 + more;

@@ -250,13 +250,14 @@ class Tomography {
     const auto needed = static_cast<std::size_t>(2 * std::floor(longer) + 1);
     if (turn >= kCovered) {
       if (fbp) position_weights_ = weigh_positions(geometry.positions, geometry.axis);
-      const double outside = longer - static_cast<double>(reconstructor_->size() / 2);
+      const std::size_t half = reconstructor_->size() / 2;
+      const auto radius = static_cast<double>(half);
+      const double outside = longer - radius;
       if ((options_.size == 0 || !fbp) && outside > std::max(1.0, kOffCentre * last)) {
         report_.warnings.push_back(
             fmt::format("the scan reaches {} from the axis of rotation, the tomogram {}: what lies beyond is "
                         "left out{}; give {} for `size`",
-                        in_unit(longer * scan_.step),
-                        in_unit(static_cast<double>(reconstructor_->size() / 2) * scan_.step),
+                        in_unit(longer * scan_.step), in_unit(radius * scan_.step),
                         fbp ? "" : " and makes values wrong", needed));
       }
     } else if (fbp && turn > kMoreThanHalf) {

@@ -98,7 +98,7 @@ nlohmann::json read_fact(const CheckedFields& fields, const std::string& path) {
 nlohmann::json read_facts(const CheckedFields& fields, const std::string& group) {
   nlohmann::json facts = nlohmann::json::object();
   for (const std::string& name : names_in_group(fields.file(), group))
-    facts[to_utf8(name)] = read_fact(fields, group + "/" + name);
+    facts[to_utf8(name)] = read_fact(fields, fmt::format("{}/{}", group, name));
   return facts;
 }
 

@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::uint32_t kSmallest = 160;
 constexpr double kDotsPerInch = 72;  // so that a point is a pixel in both drivers
-constexpr PLINT kBackground = 0;
 constexpr PLINT kPen = 1;  // the one entry of PLplot's colour table that is changed for every stroke
 
 // PLplot reads '#' as the start of an escape.

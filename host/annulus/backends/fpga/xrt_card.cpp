@@ -192,7 +192,8 @@ void XrtCard::recover(unsigned generation, const std::string& reason) {
     recovered_ = true;
   } catch (const std::exception& error) {
     failure_ = lost_error(not_reopened(reason, error));
-    static_cast<void>(session_.release());  // with runs that never ended in it, it cannot be destroyed
+    // With runs that never ended in it, it cannot be destroyed.
+    [[maybe_unused]] const auto* const abandoned = session_.release();
   }
   changed_.notify_all();
   if (failure_) throw *failure_;
