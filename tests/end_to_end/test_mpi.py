@@ -297,12 +297,15 @@ def test_ranks_on_several_machines_write_the_same_bytes(inputs, alone, tmp_path,
 
 # What happens to ranks while they work.
 
+SLOW = 700  # frames: some seconds, of which the first rows are on the disk after half of one
+
+
 @pytest.fixture(scope="module")
 def slow_inputs(scan, tmp_path_factory):
     """Frames that take some milliseconds each."""
     folder = tmp_path_factory.mktemp("slow")
     packed = [bz2.compress(path.read_bytes()) for path in scan.files[:4]]
-    for i in range(300):
+    for i in range(SLOW):
         (folder / f"f_{i:03d}.cbf.bz2").write_bytes(packed[i % 4])
     return ["-p", scan.poni, "-n", 300, "--readers", 1, "--threads", 1, "-q", folder]
 
@@ -325,13 +328,13 @@ def process_of(rank, output):
     return None
 
 
-def start_and_wait_for_rows(words, output, rank, least=1):
+def start_and_wait_for_rows(words, output, rank, starter=()):
     """A job of two ranks, when this one has stored frames; and its process."""
-    running = subprocess.Popen(job(2, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(job(2, *words, starter=starter), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     part = pathlib.Path(f"{output}.parts/part_{rank:03d}.nxs")
     for _ in range(3000):
         with contextlib.suppress(OSError, KeyError):
-            if rows(part) >= least:
+            if rows(part) > 0:
                 break
         assert running.poll() is None, running.communicate()[1]
         time.sleep(0.01)
@@ -353,7 +356,7 @@ def test_a_killed_rank_ends_the_job_which_can_be_resumed(annulus, slow_inputs, s
     if rank == 1:
         assert "rank 1 of 2 does not answer" in said and f"{output}.parts" in said, said
     left = [rows(path) for path in output.parent.glob("out.nxs.parts/part_*.nxs")]
-    assert 0 < sum(left) < 300
+    assert 0 < sum(left) < SLOW
     done = mpirun(2, *words)
     assert done.returncode == 0, done.stderr
     assert f"{sum(left)} frames were in the output already" in done.stdout, done.stdout
@@ -365,12 +368,14 @@ def test_a_killed_rank_ends_the_job_which_can_be_resumed(annulus, slow_inputs, s
 def test_a_job_that_is_told_to_end_writes_its_master(annulus, slow_inputs, slow_alone, tmp_path, to):
     output = tmp_path / "out.nxs"
     words = ["integrate", *slow_inputs, "-o", output]
-    running, process = start_and_wait_for_rows(words, output, 1)
+    # mpirun takes this time before it tells ranks to end, and again before it kills them; one second may be too few on a
+    # machine that does other things.
+    running, process = start_and_wait_for_rows(words, output, 1, ["--mca", "odls_base_sigkill_timeout", "2"])
     os.kill(running.pid if to == "mpirun" else process, signal.SIGTERM)
     said = running.communicate(timeout=60)[1]
     assert running.returncode != 0
-    assert "interrupted" in said, said
-    assert 0 < rows(output) < 300
+    assert to == "mpirun" or "interrupted" in said, said  # mpirun that ends passes nothing on
+    assert 0 < rows(output) and (to == "mpirun" or rows(output) < SLOW)
     assert annulus("verify", output).returncode == 0
     assert mpirun(3, *words, "--append").returncode == 0
     assert_same(output, slow_alone)
@@ -389,4 +394,4 @@ def test_a_slow_rank_gets_less_to_do(slow_inputs, slow_alone, tmp_path):
         time.sleep(0.005)
     assert running.returncode == 0, running.communicate()[1]
     assert_same(output, slow_alone)
-    assert rows(tmp_path / "out.nxs.parts/part_001.nxs") < 100
+    assert rows(tmp_path / "out.nxs.parts/part_001.nxs") < SLOW / 3
