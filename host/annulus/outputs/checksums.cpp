@@ -2,6 +2,7 @@
 #include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/hdf5_fields.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/row_dataset.hpp>
 
 #include <fmt/core.h>
 #include <xxhash.h>
@@ -17,7 +18,6 @@ namespace {
 // What a file may hold and still be believed; the writer stays far below.
 constexpr std::size_t kMostBytes = std::size_t{1} << 28;  // of one value that is stored once
 constexpr int kDeepest = 32;
-constexpr int kMostDimensions = 8;
 
 constexpr std::uint64_t kOfOpenFiles = 1;
 

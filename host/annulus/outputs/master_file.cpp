@@ -7,6 +7,7 @@
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/open_output.hpp>
 #include <annulus/outputs/part_files.hpp>
+#include <annulus/outputs/row_dataset.hpp>
 #include <annulus/outputs/whole_file.hpp>
 
 #include <fmt/core.h>
@@ -64,14 +65,13 @@ std::vector<Mapping> mappings_of(const MergedRows& rows, const std::vector<PartF
   return mappings;
 }
 
-constexpr std::size_t kMostSides = 8;
-using Sides = std::array<hsize_t, kMostSides>;
+using Sides = std::array<hsize_t, kMostDimensions>;
 
 // The shape of a dataset; the number of its dimensions.
 int sides_of(hid_t dataset, Sides& sides) {
   const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
   const int rank = H5Sget_simple_extent_ndims(space.get());
-  if (rank < 1 || rank > static_cast<int>(kMostSides)) return 0;
+  if (rank < 1 || rank > kMostDimensions) return 0;
   return H5Sget_simple_extent_dims(space.get(), sides.data(), nullptr);
 }
 

@@ -5,6 +5,7 @@
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/open_output.hpp>
 #include <annulus/outputs/part_files.hpp>
+#include <annulus/outputs/row_dataset.hpp>
 
 #include <fmt/core.h>
 
@@ -17,7 +18,6 @@ namespace annulus {
 namespace {
 
 constexpr int kDeepestGroup = 32;
-constexpr int kMostDimensions = 8;
 constexpr std::size_t kLargestAttribute = std::size_t{1} << 20;
 
 class StructureCopy {

@@ -127,7 +127,6 @@ ReadRows read_row_parts(hid_t file, const char* path, RowExtent extent, std::uin
 
 std::optional<std::vector<std::byte>> read_raw_rows(hid_t file, const std::string& path, std::uint64_t first,
                                                     std::uint64_t count, std::size_t most_bytes) {
-  constexpr int kMostDimensions = 8;
   const Hdf5Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset) return {};
   const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose);

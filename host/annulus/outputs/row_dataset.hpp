@@ -12,6 +12,9 @@
 
 namespace annulus {
 
+// Of a dataset of an output; the writer stays below.
+inline constexpr int kMostDimensions = 8;
+
 // What one frame has in a dataset: a single value, a line of `width` values, or `lines` of them.
 struct RowExtent {
   std::size_t width = 0;  // 0: a single value
