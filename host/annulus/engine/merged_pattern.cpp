@@ -38,8 +38,10 @@ Whole rounded_quotient(Whole value, Whole divisor) {
   return value >= 0 ? (value + half) / divisor : -((-value + half) / divisor);
 }
 
+}  // namespace
+
 // The sums of one quantity of all bins.
-class BinSums {
+class MergedPattern::BinSums {
  public:
   BinSums(std::size_t bins, bool narrow) {
     if (narrow) {
@@ -87,8 +89,6 @@ class BinSums {
   std::vector<Whole> narrow_;
   std::vector<LongSum> wide_;
 };
-
-}  // namespace
 
 struct MergedPattern::Accumulators {
   Accumulators(const Plan& plan, const Recipe& recipe, bool narrow)

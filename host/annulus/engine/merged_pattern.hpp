@@ -43,6 +43,7 @@ class MergedPattern {
   Result finish(MergedValue value) const;
 
  private:
+  class BinSums;
   struct Accumulators;
 
   Job job_;

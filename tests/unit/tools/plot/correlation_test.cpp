@@ -7,7 +7,6 @@
 #include <tools/plot/plot.hpp>
 
 #include <cmath>
-#include <regex>
 #include <set>
 
 #include "message_of.hpp"
@@ -57,9 +56,8 @@ std::set<std::string> colours_of(const StoredCorrelation& correlation, Correlati
   plot_correlation(correlation, view, absolute, {}, picture);
   const std::string text = samples::read_file(picture);
   std::set<std::string> colours;
-  const std::regex fill("rgb\\([0-9.%, ]+\\)");
-  for (std::sregex_iterator at(text.begin(), text.end(), fill), end; at != end; ++at)
-    colours.insert(at->str());
+  for (std::size_t at = text.find("rgb("); at != std::string::npos; at = text.find("rgb(", at + 1))
+    colours.insert(text.substr(at, text.find(')', at) - at));
   return colours;
 }
 
