@@ -14,6 +14,8 @@
 #include <cmath>
 #include <condition_variable>
 #include <limits>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace annulus {
@@ -190,6 +192,13 @@ void FileStream::share(std::shared_ptr<FrameDealer> dealer) {
   if (growing_) {
     throw Error(ErrorKind::kUsage, "`follow`", "several processes do not see files come in the same order",
                 "let one process follow the scan, or share it when it is complete");
+  }
+  // Whoever puts results together takes frames of one source for the same.
+  std::unordered_set<std::string_view> names;
+  for (const std::string& url : urls_) {
+    if (names.insert(url).second) continue;
+    throw Error(ErrorKind::kUsage, url, "is named twice, and several processes share the scan",
+                "name it once, or let one process reduce the scan");
   }
   const std::lock_guard lock(ledger_->mutex);
   for (const auto& [number, file] : opened_) check_one_frame(file);
