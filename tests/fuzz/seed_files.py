@@ -82,6 +82,10 @@ def write_all(folder, program):
     run("map", folder / "scan.nxs", "--shape", "3,4", "--window", "low=0.6:1.2", "-o", folder / "images.nxs", "-q")
     run("tomo", folder / "scan.nxs", "--shape", "4,3", "--angle-range", 180, "--centre", 1, "-o", folder / "volume.nxs", "-q")
 
+    np.save(folder / "blocks.npy", frames(40, np.int32))
+    for k in (1, 2):
+        run(*common, "-o", folder / f"part_{k}.nxs", "--part", f"{k}/2", folder / "blocks.npy")
+    run("merge", "--virtual", folder / "part_1.nxs", folder / "part_2.nxs", "-o", folder / "run.nxs", "-q")
     run("correlate", "--polar", folder / "seed_float.npy", "--legendre", 4, "--flat-ewald", "-o", folder / "correlation.nxs", "-q")
 
     def named(*names):
@@ -97,6 +101,7 @@ def write_all(folder, program):
         "images": named("images.nxs"),
         "volume": named("volume.nxs"),
         "correlation": named("correlation.nxs"),
+        "parts": named("run.nxs", "part_1.nxs", "part_2.nxs"),
         "poni": [poni],
         "json": named("seed.json"),
     }
