@@ -108,9 +108,10 @@ int tell(const CorrelateCommand& command, const CorrelateReport& report) {
   }
   if (summary.interrupted) {
     throw Error(ErrorKind::kInterrupted, "correlate",
-                empty ? "interrupted before the first image"
-                      : fmt::format("interrupted; {} images are in {}",
-                                    report.correlation.record.snapshots.rows().size(), output));
+                summary.frames == 0 ? "interrupted before the first image"
+                : empty             ? "interrupted, and nothing is written"
+                                    : fmt::format("interrupted; {} images are in {}",
+                                                  report.correlation.record.snapshots.rows().size(), output));
   }
   if (count_of(report, SnapshotStatus::kBad) > 0) {
     print_error("annulus: {} of the images in {} are bad\n", count_of(report, SnapshotStatus::kBad),

@@ -318,16 +318,143 @@ def test_bad_images(tmp_path, correlate):
     (tmp_path / "image_1.npy").write_bytes((tmp_path / "image_1.npy").read_bytes()[:200])
     numpy.save(tmp_path / "image_3.npy", snapshots(1, 4, 9)[0])
     names = [tmp_path / f"image_{i}.npy" for i in range(4)]
-    assert "image_1.npy" in correlate("--polar", *names, code=INPUT)["first_fault"]
+    assert "image_1.npy" in correlate("--polar", *names, "--scale", 3, code=INPUT)["first_fault"]
     with h5py.File(tmp_path / "c2.nxs", "r") as file:
         assert len(file["/entry/snapshots/status"]) == 1 and not file["/entry/process/finished"][()]
     correlate("--polar", *names, "--keep-going", "--append", code=SOME_BAD)
     with h5py.File(tmp_path / "c2.nxs", "r") as file:
         assert file["/entry/snapshots/status"][()].tolist() == [0, 2, 0, 2]
         assert b"4 x 9" in file["/entry/snapshots/reasons"][-1]
+    assert_correlates(tmp_path / "c2.nxs", images[[0, 2]], 3)
+
+
+def test_a_scale_that_few_images_decide_is_not_kept(tmp_path, correlate):
+    """The run that goes on has the result of one that was never disturbed."""
+    images = snapshots(150, 4, 16)
+    images[:30] /= 100  # too few to know how bright the others are
+    (tmp_path / "images").mkdir()
+    names = [tmp_path / f"images/{i:03d}.npy" for i in range(150)]
+    for name, image in zip(names, images):
+        numpy.save(name, image)
+    whole = names[20].read_bytes()
+    names[20].write_bytes(whole[:100])
+    report = correlate("--polar", "--append", tmp_path / "images", code=INPUT)
+    assert "nothing is written: 20 images are too few to find the scale" in report["warnings"][0]
+    assert not (tmp_path / "c2.nxs").exists()
+    # Parts neither: they would take the scale of other images.
+    assert "020.npy" in correlate("--polar", "--part", "2/3", tmp_path / "images", output="part.nxs", code=INPUT)
+    assert not (tmp_path / "part.nxs").exists()
+    names[20].write_bytes(whole)
+    correlate("--polar", "--append", tmp_path / "images")
+    assert_correlates(tmp_path / "c2.nxs", images)
+
+
+def test_rejected_images_do_not_wait_for_the_scale(tmp_path, correlate):
+    """Their rows are where they would have been, and many share a reason."""
+    images = snapshots(200, 4, 16)
+    images[::2] -= 100 + numpy.arange(100)[:, None, None] / 100
+    images[7] = numpy.nan
+    numpy.save(tmp_path / "images.npy", images)
+    found = correlate("--polar", "--least-mean", 50, tmp_path / "images.npy")
+    assert (found["counted"], found["rejected"]) == (99, 101)
+    correlate("--polar", "--least-mean", 50, "--scale", found["scale"], tmp_path / "images.npy", output="given.nxs")
+    assert contents(tmp_path / "c2.nxs") == contents(tmp_path / "given.nxs")
+    assert_correlates(tmp_path / "given.nxs", images[numpy.nanmean(images, axis=(1, 2)) > 50], found["scale"])
+    with h5py.File(tmp_path / "c2.nxs") as file:
+        assert file["/entry/snapshots/reasons"][()].tolist() == [b"its mean is below `least_mean`, 50", b"all its values are masked"]
+        assert numpy.allclose(file["/entry/snapshots/mean"][()], images.mean(axis=(1, 2)), equal_nan=True)
+
+
+@pytest.mark.release_only
+def test_rejected_images_take_no_memory(tmp_path):
+    with h5py.File(tmp_path / "blank.h5", "w") as file:
+        file.create_dataset("polar", data=numpy.zeros((4000, 100, 64), "f4"), chunks=(1, 100, 64), compression="gzip")
+    command = [os.environ["ANNULUS"], "correlate", "--polar", f"{tmp_path / 'blank.h5'}::/polar", "--least-mean", 1, "--overwrite", "-q",
+               "--memory", 16, "-o", tmp_path / "c2.nxs"]
+    given, found = memory_of([*command, "--scale", 3]), memory_of(command)
+    assert found - given < 20, f"{given}, {found} MB"  # all of them take 205 MB
+
+
+def test_two_runs_do_not_overwrite_each_other(annulus, tmp_path, correlate):
+    images = snapshots(120, 4, 16)
+    (tmp_path / "slow").mkdir()
+    for name, part in (("a", images[:100]), ("slow/b", images[100:110]), ("c", images[110:])):
+        numpy.save(tmp_path / f"{name}.npy", part)
+    correlate("--polar", tmp_path / "a.npy")
+    command = [os.environ["ANNULUS"], "correlate", "--polar", "--append", "--follow", "--follow-timeout", "3", "-q", "-o",
+               tmp_path / "c2.nxs", tmp_path / "slow"]
+    with subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True) as waiting:
+        time.sleep(1.5)  # it has read what there is
+        assert correlate("--polar", "--append", tmp_path / "c.npy")["counted"] == 110
+        text = waiting.communicate(timeout=60)[1]
+    assert waiting.returncode == OUTPUT and "another program wrote this file meanwhile" in text, text
     with h5py.File(tmp_path / "c2.nxs", "r") as file:
         scale = file["/entry/process/scale"][()]
-    assert_correlates(tmp_path / "c2.nxs", images[[0, 2]], scale)
+    assert_correlates(tmp_path / "c2.nxs", images[[*range(100), *range(110, 120)]], scale)
+    assert annulus("verify", tmp_path / "c2.nxs").returncode == 0
+
+
+def test_images_count_once(tmp_path, correlate):
+    numpy.save(tmp_path / "images.npy", snapshots(5, 4, 8))
+    for other in ("images.npy", "./images.npy", f"../{tmp_path.name}/images.npy"):
+        assert "is named twice" in correlate("--polar", "images.npy", other, code=USAGE, cwd=tmp_path)
+    # A file that leads to it names its images, too.
+    with h5py.File(tmp_path / "data.h5", "w") as file:
+        file["polar"] = snapshots(5, 4, 8)
+    with h5py.File(tmp_path / "master.h5", "w") as file:
+        file["polar"] = h5py.ExternalLink("data.h5", "/polar")
+    for inputs in (["data.h5::/polar", "master.h5::/polar"], ["master.h5::/polar", "data.h5::/polar"]):
+        text = correlate("--polar", *inputs, "--scale", 3, code=INPUT, cwd=tmp_path)
+        assert "was correlated twice" in text, text
+    assert not (tmp_path / "c2.nxs").exists()
+
+
+def test_what_came_before_a_fault_is_kept(tmp_path, correlate):
+    """A stack that cannot be opened ends a part: nobody knows the places of what follows."""
+    images = snapshots(30, 4, 8)
+    for i in range(3):
+        numpy.save(tmp_path / f"s{i}.npy", images[10 * i:10 * i + 10])
+    (tmp_path / "s1.npy").write_bytes(b"no stack")
+    names = [tmp_path / f"s{i}.npy" for i in range(3)]
+    correlate("--polar", "--part", "1/2", "--keep-going", "--scale", 3, *names, code=INPUT)
+    with h5py.File(tmp_path / "c2.nxs", "r") as file:
+        assert not file["/entry/process/finished"][()]
+    assert_correlates(tmp_path / "c2.nxs", images[:8], 3)
+
+
+def test_another_monitor_is_refused(tmp_path, scan, correlate):
+    (tmp_path / "m.csv").write_text("a,b\n" + "".join(f"{100 + i},{200 - i}\n" for i in range(24)))
+    options = ["-p", scan.poni, "-n", 20, "--npt-azim", 16, "--append", scan.folder]
+    correlate("--monitor", f"I0={tmp_path / 'm.csv'}#a", *options)
+    (tmp_path / "other.csv").write_bytes((tmp_path / "m.csv").read_bytes())
+    assert correlate("--monitor", f"{tmp_path / 'other.csv'}#a", *options)["already_stored"] == 24
+    text = correlate("--monitor", f"I0={tmp_path / 'm.csv'}#b", *options, code=OUTPUT)
+    assert "cannot be continued: --monitor: b here, a there" in text
+    assert "--monitor: not given here, a there" in correlate(*options, code=OUTPUT)
+
+
+def test_names_of_sources_say_where_they_are(annulus, tmp_path, correlate):
+    for i, folder in enumerate((tmp_path / "one", tmp_path / "two")):
+        folder.mkdir()
+        numpy.save(folder / "x.npy", snapshots(10, 4, 8, seed=i))
+        correlate("--polar", "--scale", 3, "x.npy", output=f"{folder.name}.nxs", cwd=folder)
+    done = annulus("merge", tmp_path / "one.nxs", tmp_path / "two.nxs", "-o", tmp_path / "merged.nxs")
+    assert done.returncode == 0, done.stderr
+    correlate("--polar", "--append", "x.npy", output="one.nxs", cwd=tmp_path / "two")
+    for name in ("merged.nxs", "one.nxs"):
+        with h5py.File(tmp_path / name, "r") as file:
+            assert file["/entry/process/working_directory"][()].decode() == str(tmp_path / "one")
+            assert [text.decode() for text in file["/entry/snapshots/sources"]] == ["x.npy", str(tmp_path / "two/x.npy")]
+    done = annulus("merge", "--overwrite", tmp_path / "one.nxs", tmp_path / "two.nxs", "-o", tmp_path / "two.nxs")
+    assert done.returncode == USAGE and "is one of the inputs" in done.stderr
+
+
+def test_integers_that_doubles_round_are_bad(tmp_path, correlate):
+    images = numpy.arange(2 * 4 * 8).reshape(2, 4, 8)
+    images[1, 2, 3] = 2 ** 53 + 1
+    numpy.save(tmp_path / "images.npy", images)
+    assert "2^53" in correlate("--polar", "--scale", 3, tmp_path / "images.npy", code=INPUT)["first_fault"]
+    assert_correlates(tmp_path / "c2.nxs", images[:1], 3)
 
 
 @pytest.mark.parametrize("options, text", [
@@ -337,6 +464,10 @@ def test_bad_images(tmp_path, correlate):
     (["--polar", "images.npy", "--legendre", 4], "--legendre: nobody says how curved"),
     (["--polar", "images.npy", "--legendre", 4, "--wavelength", 1], "--legendre: the rings have no q"),
     (["--polar", "images.npy", "--legendre", 40, "--flat-ewald"], "--legendre: 16 angles determine no"),
+    (["--polar", "images.npy", "--legendre", 10, "--flat-ewald"], "they determine at most 5 of them"),
+    (["--polar", "images.npy", "--legendre", 4, "--unit", "2th_deg", "--radial-range", 0, 400, "--wavelength", 1],
+     "more than half a turn"),
+    (["--polar", "images.npy", "--unit", "2th_deg"], "--unit: it is that of --radial-range"),
     (["--polar", "images.npy", "--flat-ewald"], "--flat-ewald: it means nothing without --legendre"),
     (["--polar", "images.npy", "--scale", 500], "--scale: 500 is not between"),
     (["--polar", "images.npy", "--checkpoint", -1], "--checkpoint"),
@@ -352,6 +483,17 @@ def test_refuses_what_makes_no_sense(annulus, tmp_path, options, text):
     assert done.returncode in (USAGE, INPUT, 4), done.stderr
     assert text in done.stderr
     assert not (tmp_path / "out.nxs").exists()
+
+
+def test_names_of_outputs(annulus, tmp_path):
+    numpy.save(tmp_path / "images.npy", snapshots(2, 4, 16))
+    (tmp_path / "link.nxs").symlink_to("nowhere.nxs")
+    (tmp_path / "there.nxs").touch()
+    for name, code, words in (("out.txt", USAGE, "out.txt is no name of a NeXus file (choose one, for example with .nxs)"),
+                              ("link.nxs", OUTPUT, "is a link to a file that does not exist"),
+                              ("there.nxs", OUTPUT, "exists already (--append goes on with it, --overwrite replaces it")):
+        done = annulus("correlate", "--polar", "images.npy", "-o", name, cwd=tmp_path)
+        assert done.returncode == code and words in done.stderr, done.stderr
 
 
 def test_verify_finds_changes(annulus, tmp_path, correlate):

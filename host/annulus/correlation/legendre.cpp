@@ -153,8 +153,9 @@ class PairFit {
 namespace {
 
 std::vector<std::size_t> orders_of(const PolarShape& shape, const LegendreOptions& options) {
-  // d and -d are the same to the coefficients.
-  const std::size_t most = shape.angles / 2 + 1, step = options.even_only ? 2 : 1;
+  // d and -d are the same to the coefficients; of a flat sphere and even l, so are d and d plus half a turn.
+  const bool twice = options.wavelength == 0 && options.even_only && shape.angles % 2 == 0;
+  const std::size_t most = shape.angles / (twice ? 4 : 2) + 1, step = options.even_only ? 2 : 1;
   if (options.highest / step + 1 > most) {
     throw Error(
         ErrorKind::kUsage, "`legendre`",

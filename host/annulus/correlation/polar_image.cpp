@@ -103,23 +103,20 @@ struct RingSums {
   }
 };
 
+double mean_of(const RingSums& rings) {
+  const double mean = rings.total() / rings.valid();
+  return std::isfinite(mean) ? mean : std::numeric_limits<double>::quiet_NaN();
+}
+
 // Why an image is not even looked at further.
-std::optional<std::string> veto(const PolarOptions& options, const PolarView& image, const RingSums& rings) {
+std::optional<std::string> veto(const PolarOptions& options, const RingSums& rings) {
   if (rings.valid() == 0) return "all its values are masked";
-  if (!std::isfinite(rings.total())) {
-    for (std::size_t ring = 0; ring < image.shape().rings; ++ring) {
-      for (std::size_t angle = 0; angle < image.shape().angles; ++angle) {
-        if (std::isinf(image.at(ring, angle)))
-          return fmt::format("the value at ring {}, angle {} is infinite", ring, angle);
-      }
-    }
-    return "the sum of its values is infinite";
-  }
+  if (!std::isfinite(rings.total())) return "a value, or the sum of all, is infinite";
   const double mean = rings.total() / rings.valid();
   if (options.least_mean && !(mean >= *options.least_mean))
-    return fmt::format("its mean, {}, is below `least_mean`, {}", mean, *options.least_mean);
+    return fmt::format("its mean is below `least_mean`, {}", *options.least_mean);
   if (options.most_mean && !(mean <= *options.most_mean))
-    return fmt::format("its mean, {}, is above `most_mean`, {}", mean, *options.most_mean);
+    return fmt::format("its mean is above `most_mean`, {}", *options.most_mean);
   return std::nullopt;
 }
 
@@ -215,20 +212,6 @@ bool round_image(const Rounding& rounding, const PolarView& image, const std::ve
                                               : round_by_angle<kMasked>(rounding, image, levels, integers);
 }
 
-std::string describe_misfit(const PolarView& image, const std::vector<double>& levels, int scale) {
-  for (std::size_t ring = 0; ring < image.shape().rings; ++ring) {
-    for (std::size_t angle = 0; angle < image.shape().angles; ++angle) {
-      const double scaled = std::rint(std::ldexp(image.at(ring, angle) - levels[ring], scale));
-      if (!std::isnan(image.at(ring, angle)) && !Rounding::fits(scaled)) {
-        return fmt::format(
-            "the value at ring {}, angle {} becomes {}, more than 16 bits hold, with `scale` {}", ring, angle,
-            scaled, scale);
-      }
-    }
-  }
-  return "a value does not fit 16 bits";
-}
-
 }  // namespace
 
 void PolarShape::check() const {
@@ -237,6 +220,12 @@ void PolarShape::check() const {
                 fmt::format("{} rings x {} angles cannot be correlated", rings, angles),
                 fmt::format("1 to {} rings and 1 to {} angles can be", kMostRings, kMostAngles));
   }
+}
+
+ImageVerdict judge_image(const PolarShape& shape, const PolarOptions& options, std::span<const double> image,
+                         PolarOrder order) {
+  const RingSums rings(PolarView(shape, image, order));
+  return {mean_of(rings), veto(options, rings)};
 }
 
 PolarQuantizer::PolarQuantizer(PolarShape shape, int scale, PolarOptions options)
@@ -254,18 +243,16 @@ std::optional<std::string> PolarQuantizer::quantize(std::span<const double> valu
                                                     PolarOrder order) const {
   const PolarView image(shape_, values, order);
   const RingSums rings(image);
-  const double valid = rings.valid();
-  integers.mean = rings.total() / valid;
-  if (!std::isfinite(integers.mean)) integers.mean = std::numeric_limits<double>::quiet_NaN();
-  if (auto reason = veto(options_, image, rings)) return reason;
+  integers.mean = mean_of(rings);
+  if (auto reason = veto(options_, rings)) return reason;
   const std::vector<double> levels = rings.levels(options_.subtract_mean);
-  const bool masked = valid < static_cast<double>(shape_.values());
+  const bool masked = rings.valid() < static_cast<double>(shape_.values());
   integers.values.resize(shape_.values());
   integers.valid.resize(masked ? shape_.values() : 0);
   const Rounding rounding(scale_);
   const bool fit = masked ? round_image<true>(rounding, image, levels, integers)
                           : round_image<false>(rounding, image, levels, integers);
-  if (!fit) return describe_misfit(image, levels, scale_);
+  if (!fit) return fmt::format("a value leaves 16 bits with `scale` {}", scale_);
   return std::nullopt;
 }
 
@@ -277,7 +264,7 @@ ScaleFinder::ScaleFinder(PolarShape shape, PolarOptions options) : shape_(shape)
 bool ScaleFinder::add(std::span<const double> values, PolarOrder order) {
   const PolarView image(shape_, values, order);
   const RingSums rings(image);
-  if (decided() || veto(options_, image, rings)) return false;
+  if (decided() || veto(options_, rings)) return false;
   const std::vector<double> levels = rings.levels(options_.subtract_mean);
   double least = least_, most = most_;
   for (std::size_t ring = 0; ring < shape_.rings; ++ring) {

@@ -52,6 +52,15 @@ struct IntegerImage {
   double mean = 0;                   // of all valid values before; NaN if there is none, or no finite one
 };
 
+// What is known of an image whatever the scale.
+struct ImageVerdict {
+  double mean = 0;                    // as of IntegerImage
+  std::optional<std::string> reason;  // it is rejected for this
+};
+// Throws kInput if it has another number of values.
+ImageVerdict judge_image(const PolarShape& shape, const PolarOptions& options, std::span<const double> image,
+                         PolarOrder order = PolarOrder::kByRing);
+
 class PolarQuantizer {
  public:
   // Throws kUsage for a shape, scale or limits that make no sense.
@@ -59,7 +68,8 @@ class PolarQuantizer {
 
   int scale() const { return scale_; }
   // The reason why the image was rejected, or nothing: then `integers` is the image. Its mean is there in any
-  // case. Throws kInput if it has another number of values.
+  // case. Many images share a reason, so it names no values. Throws kInput if it has another number of
+  // values.
   std::optional<std::string> quantize(std::span<const double> image, IntegerImage& integers,
                                       PolarOrder order = PolarOrder::kByRing) const;
 

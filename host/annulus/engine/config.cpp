@@ -146,6 +146,11 @@ bool is_among(const std::string& name, const std::array<std::string_view, N>& na
 
 bool is_text_name(const std::string& output) { return is_among(extension_of(output), kTextNames); }
 
+bool is_nexus_name(const std::string& output) {
+  const std::string extension = extension_of(output);
+  return extension.empty() || is_among(extension, kNexusNames);
+}
+
 OutputFormat output_format(const IntegrateConfig& config) {
   const std::string extension = extension_of(config.output);
   const bool text = is_among(extension, kTextNames), nexus = is_among(extension, kNexusNames);

@@ -163,6 +163,9 @@ OutputFormat output_format(const IntegrateConfig& config);
 // Whether the name is that of a text file, so of one pattern.
 bool is_text_name(const std::string& output);
 
+// Whether it is the name of a NeXus file, or says nothing of the format.
+bool is_nexus_name(const std::string& output);
+
 OpenOptions open_options(const IntegrateConfig& config);
 
 // Checks options against each other. Throws kUsage.

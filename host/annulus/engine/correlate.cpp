@@ -1,6 +1,7 @@
 #include <annulus/core/clock.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/core/url.hpp>
+#include <annulus/engine/columns.hpp>
 #include <annulus/engine/correlate.hpp>
 #include <annulus/engine/share.hpp>
 #include <annulus/engine/snapshot_scan.hpp>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -37,6 +39,11 @@ PolarOptions polar_options(const CorrelateConfig& config) {
   return {!config.keep_mean, config.least_mean, config.most_mean};
 }
 
+fs::path working_folder() {
+  std::error_code unknown;
+  return fs::current_path(unknown);
+}
+
 // Images that wait until the scale is decided.
 class WaitingSnapshots {
  public:
@@ -44,6 +51,8 @@ class WaitingSnapshots {
     values_.emplace_back(snapshot.values.begin(), snapshot.values.end());
     snapshots_.push_back(snapshot);
   }
+
+  std::size_t size() const { return snapshots_.size(); }
 
   std::vector<PolarSnapshot> all() const {
     std::vector<PolarSnapshot> all = snapshots_;
@@ -62,14 +71,15 @@ class CorrelationTaker final : public SnapshotTaker {
   struct Place {
     fs::path path;
     bool overwrite = false;
-    double checkpoint = 0;  // seconds
+    double checkpoint = 0;                // seconds
+    std::optional<FileStamp> known = {};  // of what is gone on with: nobody else may have written it since
   };
 
   // `record` without a scale: it is found from the first snapshots.
   CorrelationTaker(CorrelationRecord record, std::optional<std::int64_t> scale, PolarOrder order,
                    SnapshotOptions options, Place place)
       : record_(std::move(record)), order_(order), options_(options), place_(std::move(place)) {
-    check_memory(record_.setup.shape, options_);
+    check_memory(record_.setup.shape, options_, record_.legendre.has_value());
     finder_.emplace(record_.setup.shape, record_.setup.polar);
     if (scale) begin(static_cast<int>(*scale));
   }
@@ -77,13 +87,14 @@ class CorrelationTaker final : public SnapshotTaker {
   // Goes on with an output.
   CorrelationTaker(Correlation begun, PolarOrder order, SnapshotOptions options, Place place)
       : order_(order), options_(options), place_(std::move(place)) {
+    const fs::path here = working_folder();
+    if (begun.record.origin.working_directory != here) name_folder_ = here;
     correlator_.emplace(std::move(begun), order_, options_);
   }
 
   void take(std::span<const PolarSnapshot> snapshots) override {
     while (!correlator_ && !snapshots.empty()) {
-      waiting_->add(snapshots.front());
-      if (snapshots.front().fault.empty()) finder_->add(snapshots.front().values, order_);
+      wait(snapshots.front());
       snapshots = snapshots.subspan(1);
       if (finder_->decided()) decide();
     }
@@ -98,24 +109,47 @@ class CorrelationTaker final : public SnapshotTaker {
     ++checkpoints_;
   }
 
-  // Whether there is anything, written or not.
-  bool empty() const {
-    return correlator_ ? correlator_->record().snapshots.rows().empty() : waiting_->all().empty();
-  }
-
-  // All that came is in the output, unless nothing did.
-  void finish(bool finished) {
+  // All that came is in the output, unless nothing did. Where a run ends before its scale is decided, nothing
+  // is: going on would find another one. Returns how many images that are.
+  std::uint64_t finish(bool finished) {
+    if (!correlator_ && !finished) return record_.snapshots.rows().size() + waiting_->size();
     if (!correlator_) decide();
-    if (!empty()) write(finished);
+    if (!correlator_->record().snapshots.rows().empty()) write(finished);
+    return 0;
   }
 
-  Correlation result() { return correlator_->take(); }
+  // Without snapshots if nothing was written.
+  Correlation result() {
+    if (correlator_) return correlator_->take();
+    record_.snapshots = {};
+    return {std::move(record_), {}};
+  }
   std::uint64_t checkpoints() const { return checkpoints_; }
 
  private:
   void begin(int scale) {
     record_.setup.scale = scale;
     correlator_.emplace(std::move(record_), order_, options_);
+  }
+
+  // Only those that may count wait with their values: of many shots without beam, few do. The others have
+  // their rows at once; the rows of a finished run are sorted.
+  void wait(const PolarSnapshot& snapshot) {
+    Snapshot row = snapshot.row;
+    row.mean = std::numeric_limits<double>::quiet_NaN();
+    if (!snapshot.fault.empty()) {
+      row.status = SnapshotStatus::kBad;
+      return record_.snapshots.add(row, snapshot.source, snapshot.fault);
+    }
+    const ImageVerdict verdict =
+        judge_image(record_.setup.shape, record_.setup.polar, snapshot.values, order_);
+    if (verdict.reason) {
+      row.status = SnapshotStatus::kRejected;
+      row.mean = verdict.mean;
+      return record_.snapshots.add(row, snapshot.source, *verdict.reason);
+    }
+    finder_->add(snapshot.values, order_);
+    waiting_->add(snapshot);
   }
 
   void decide() {
@@ -126,12 +160,16 @@ class CorrelationTaker final : public SnapshotTaker {
 
   void add(std::span<const PolarSnapshot> snapshots) {
     unwritten_ = true;
-    correlator_->add(snapshots);
+    if (!name_folder_) return correlator_->add(snapshots);
+    std::vector<PolarSnapshot> named(snapshots.begin(), snapshots.end());
+    for (PolarSnapshot& snapshot : named) snapshot.source = (*name_folder_ / snapshot.source).string();
+    correlator_->add(named);
   }
 
   void write(bool finished) {
-    correlator_->write(place_.path, place_.overwrite, finished);
+    correlator_->write(place_.path, place_.overwrite, finished, place_.known);
     place_.overwrite = true;  // it is ours now
+    place_.known = stamp_of(place_.path);
     unwritten_ = false;
     written_ = Clock::now();
   }
@@ -140,6 +178,7 @@ class CorrelationTaker final : public SnapshotTaker {
   PolarOrder order_;
   SnapshotOptions options_;
   Place place_;
+  std::optional<fs::path> name_folder_;  // where names in the output are relative to another folder
   std::optional<ScaleFinder> finder_;
   std::optional<WaitingSnapshots> waiting_ = WaitingSnapshots();
   std::optional<SnapshotCorrelator> correlator_;
@@ -148,6 +187,15 @@ class CorrelationTaker final : public SnapshotTaker {
   std::uint64_t checkpoints_ = 0;
 };
 
+// What a monitor is called where it comes from: tables of other scans may have it under the same name.
+std::string monitor_of(const IntegrateConfig& config) {
+  const WantedColumns wanted = parse_columns(config.columns, config.monitor);
+  for (const ColumnSpec& spec : wanted.columns) {
+    if (spec.column.name == wanted.monitor) return spec.key;
+  }
+  return wanted.monitor;
+}
+
 CorrelationRecord new_record(const CorrelateConfig& config, const SnapshotScan& scan) {
   CorrelationRecord record;
   record.setup.shape = scan.shape();
@@ -155,13 +203,12 @@ CorrelationRecord new_record(const CorrelateConfig& config, const SnapshotScan& 
   record.setup.radial = scan.radial();
   if (const auto& plan = scan.plan_of_scan().plan) record.setup.plan_hash = plan->hash;
   record.setup.normalization_factor = scan.reduction().normalization_factor;
-  record.setup.monitored = !scan.reduction().monitor.empty();
+  record.setup.monitor = monitor_of(scan.reduction());
   record.origin.backend = config.polar ? "none" : scan.reduction().backend;
   record.origin.poni_text = scan.plan_of_scan().poni_text;
   record.origin.config_json = to_json(config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   record.origin.options = as_text(config);
-  std::error_code unknown;
-  record.origin.working_directory = fs::current_path(unknown).string();
+  record.origin.working_directory = working_folder().string();
   record.legendre = scan.legendre();
   return record;
 }
@@ -184,8 +231,7 @@ Correlation continued(const fs::path& output, const CorrelateConfig& config,
 }
 
 std::shared_ptr<StoredFrames> frames_of(const SnapshotTable& snapshots) {
-  std::error_code unknown;
-  auto stored = std::make_shared<StoredFrames>(fs::current_path(unknown));
+  auto stored = std::make_shared<StoredFrames>(working_folder());
   for (const Snapshot& row : snapshots.rows())
     stored->add(row.source_id, row.in_source, row.status == SnapshotStatus::kBad);
   return stored;
@@ -223,17 +269,17 @@ CorrelateReport run_share(const CorrelateConfig& config, const Share* share, con
   // A part: whoever names it adds up the sums of all.
   const bool is_part = share != nullptr && share->name_part;
   report.output = is_part ? share->name_part(output) : output;
-  const bool exists = check_correlation_place(report.output, reduction.overwrite || reduction.append);
+  const bool exists = check_place_of(config, report.output);
 
   SnapshotOptions options;
   options.threads = reduction.backend_options.threads;
   options.block = config.block;
   options.preview = config.fast;
-  const CorrelationTaker::Place place{report.output, reduction.overwrite || reduction.append,
-                                      config.checkpoint};
+  CorrelationTaker::Place place{report.output, reduction.overwrite || reduction.append, config.checkpoint};
   std::optional<CorrelationTaker> taker;
   std::shared_ptr<StoredFrames> stored;
   if (exists && reduction.append) {
+    place.known = stamp_of(report.output);
     Correlation begun = continued(report.output, config, record);
     stored = frames_of(begun.record.snapshots);
     taker.emplace(std::move(begun), scan.order(), options, place);
@@ -252,11 +298,20 @@ CorrelateReport run_share(const CorrelateConfig& config, const Share* share, con
   }
   if (share != nullptr) scan.stream().share(share->deal(scan.stream().expected()));
 
+  const auto finish = [&](bool complete) {
+    const std::uint64_t lost = taker->finish(complete);
+    if (lost == 0) return;
+    report.warnings.push_back(fmt::format(
+        "nothing is written: {} images are too few to find the scale, which takes the first {} that "
+        "count; begin again, or give `scale`",
+        lost, ScaleFinder::kImages));
+    if (hooks.warning) hooks.warning(report.warnings.back());
+  };
   try {
     report.summary = scan.run(*taker, stop, hooks.progress);
   } catch (const Error& error) {
     // What came before is kept, unless it is the output that failed.
-    if (error.kind() != ErrorKind::kOutput) taker->finish(false);
+    if (error.kind() != ErrorKind::kOutput) finish(false);
     throw;
   }
   for (std::string& remark : scan.stream().take_remarks()) {
@@ -268,7 +323,7 @@ CorrelateReport run_share(const CorrelateConfig& config, const Share* share, con
   report.failed = summary.first_fault && !reduction.keep_going;
   const auto closing = Clock::now();
   const bool complete = !report.failed && !summary.interrupted;
-  if (!is_part || !complete) taker->finish(complete);
+  if (!is_part || !complete) finish(complete);
   summary.write_seconds += seconds_since(closing);
   summary.wall_seconds += seconds_since(closing);
   report.checkpoints = taker->checkpoints();
@@ -300,6 +355,16 @@ class ScaleTaker final : public SnapshotTaker {
 
 }  // namespace
 
+bool check_place_of(const CorrelateConfig& config, const fs::path& output) {
+  const IntegrateConfig& reduction = config.reduction;
+  std::error_code unknown;
+  if (!reduction.overwrite && !reduction.append && fs::exists(output, unknown)) {
+    throw Error(ErrorKind::kOutput, output.string(), "exists already",
+                "`append` goes on with it, `overwrite` replaces it, or choose another `output`");
+  }
+  return check_correlation_place(output, reduction.overwrite || reduction.append);
+}
+
 CorrelateReport correlate(const CorrelateConfig& config, const RunHooks& hooks, std::stop_token stop) {
   if (config.reduction.part.empty()) return run_share(config, nullptr, hooks, stop);
   const Share share = share_of(parse_part(config.reduction.part));
@@ -327,9 +392,12 @@ int find_scale(const CorrelateConfig& config, std::stop_token stop) {
   std::stop_source enough;
   const std::stop_callback also(stop, [&] { enough.request_stop(); });
   ScaleTaker taker(scan, polar_options(config), enough);
-  scan.run(taker, enough.get_token());
+  const ReductionSummary summary = scan.run(taker, enough.get_token());
   if (stop.stop_requested())
     throw Error(ErrorKind::kInterrupted, kWhere, "interrupted before the first frame");
+  // Others, who do not meet it, would go on with a scale that the whole scan does not have.
+  if (!enough.stop_requested() && summary.first_fault && !config.reduction.keep_going)
+    throw *summary.first_fault;
   return taker.scale();
 }
 

@@ -38,6 +38,10 @@ CorrelateReport correlate(const CorrelateConfig& config, const RunHooks& hooks =
 CorrelateReport correlate(const CorrelateConfig& config, const Share& share, const RunHooks& hooks = {},
                           std::stop_token stop = {});
 
+// Refuses a place that the correlation may not be written to, before there is anything to write. Whether
+// there is one already.
+bool check_place_of(const CorrelateConfig& config, const std::filesystem::path& output);
+
 // The scale that a run over all inputs takes: of the first images of the scan, whatever an output holds.
 int find_scale(const CorrelateConfig& config, std::stop_token stop = {});
 

@@ -108,6 +108,9 @@ IntegrateConfig checked_reduction(const CorrelateConfig& config) {
     refuse_others(
         config, [](const std::string& key) { return contains(key, kOfPolarImages); },
         "it means nothing to polar images, which need no plan");
+    if (!reduction.integration.radial_range && reduction.integration.unit != Unit::kQPerA)
+      refuse_option("unit", "it is that of `radial_range`, which is not given",
+                    "give `radial_range`, or leave it out");
   }
   if (!reduction.integration.azimuth_bins)
     refuse_option("npt_azim", "a correlation needs azimuths", "give their number, for example 256");
@@ -123,9 +126,9 @@ IntegrateConfig checked_reduction(const CorrelateConfig& config) {
     refuse_option("scale", fmt::format("{} is not between {} and {}", *config.scale, kLeastScale, kMostScale),
                   "it is the power of two that values are multiplied by");
   check_coefficients(config);
-  if (is_text_name(reduction.output))
-    refuse_option("output", fmt::format("{} is the name of a text file", reduction.output),
-                  "choose a name of a NeXus file, for example .nxs");
+  if (!is_nexus_name(reduction.output))
+    refuse_option("output", fmt::format("{} is no name of a NeXus file", reduction.output),
+                  "choose one, for example with .nxs");
   // The ends of the azimuths are those of a turn, not those of the detector.
   const bool from_zero = reduction.integration.chi_discontinuity == 0;
   reduction.integration.azimuth_range = from_zero ? Range{0, 360} : Range{-180, 180};

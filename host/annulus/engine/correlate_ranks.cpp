@@ -145,7 +145,7 @@ void SharedCorrelation::forget_parts_of_output() const {
 // Only the first rank does this.
 void SharedCorrelation::make_room() const {
   const IntegrateConfig& reduction = config_.reduction;
-  check_correlation_place(output_, reduction.overwrite || reduction.append);
+  check_place_of(config_, output_);
   const fs::path folder = parts_folder(output_);
   if (reduction.append) {
     forget_parts_of_output();
@@ -224,7 +224,10 @@ void SharedCorrelation::add_up() {
                     "give the options that it was made with, or choose another `output`");
       }
       whole.sums.add(older.sums);
-      tables_.push_back(std::move(older.record.snapshots));
+      const std::string& folder = older.record.origin.working_directory;
+      tables_.push_back(folder == whole.record.origin.working_directory
+                            ? std::move(older.record.snapshots)
+                            : with_folder(older.record.snapshots, folder));
     }
   });
   const double ours = largest(whole.sums);

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <filesystem>
 #include <numbers>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -22,6 +23,9 @@ namespace {
 constexpr std::size_t kValuesAtOnce = std::size_t{1} << 20;
 constexpr std::size_t kImagesAtOnce = 512;
 constexpr std::size_t kValuesPerThread = std::size_t{1} << 16;  // less is not worth a thread
+
+// Not all integers from here on are doubles.
+constexpr double kRounded = 0x1p53;
 
 Snapshot row_of(const FrameId& id, const StoredFrames& names) {
   Snapshot row;
@@ -120,6 +124,13 @@ class PolarBatch {
     } catch (const Error& error) {
       return error;
     }
+    const bool may_be_rounded = frame.type == PixelType::kI64 || frame.type == PixelType::kU64;
+    if (may_be_rounded &&
+        std::ranges::any_of(image.pixels, [](double v) { return std::abs(v) >= kRounded; })) {
+      return Error(ErrorKind::kInput, describe(frame),
+                   "it holds integers of 2^53 or more, which double precision rounds",
+                   "subtract what they have in common, or store them as floats");
+    }
     return std::nullopt;
   }
 
@@ -175,6 +186,7 @@ SnapshotScan::SnapshotScan(const CorrelateConfig& config, std::stop_token stop)
     : config_(config), reduction_(checked_reduction(config)), names_(working_folder()) {
   if (config_.polar) {
     open_polar(stop);
+    check_inputs();
     return;
   }
   scan_ = plan_frames(reduction_, stop);
@@ -182,6 +194,16 @@ SnapshotScan::SnapshotScan(const CorrelateConfig& config, std::stop_token stop)
   urls_ = scan_.urls;
   radial_ = scan_.plan->radial();
   angles_ = scan_.plan->axes.at(1).bins();
+  check_inputs();
+}
+
+// A sum cannot tell an image that came twice.
+void SnapshotScan::check_inputs() const {
+  std::set<SourceId> known;
+  for (const std::string& url : urls_) {
+    if (known.insert(names_.source_id({0, url, 0, false})).second) continue;
+    throw Error(ErrorKind::kUsage, url, "is named twice, and every image may count once", "name it once");
+  }
 }
 
 void SnapshotScan::open_polar(const std::stop_token& stop) {
@@ -214,6 +236,10 @@ std::optional<LegendreChoice> SnapshotScan::legendre() const {
     choice.wavelength = unit == Unit::kQPerNm ? angstrom / 10 : angstrom;
     choice.q = radial_.centres;
     if (quantity_of(unit) == RadialQuantity::kTwoTheta) {
+      if (choice.q.back() / scale_of(unit) > std::numbers::pi) {
+        throw Error(ErrorKind::kUsage, "`radial_range`", "no ring has a 2theta of more than half a turn",
+                    "give the range of the rings in the `unit` that is given");
+      }
       for (double& q : choice.q)
         q = 4 * std::numbers::pi * std::sin(q / scale_of(unit) / 2) / choice.wavelength;
     }
@@ -256,9 +282,17 @@ ReductionSummary SnapshotScan::run_polar(SnapshotTaker& taker, const std::stop_t
     if (on_progress) on_progress({summary.frames, summary.bad, stream_->expected()});
     return go_on;
   };
+  const auto next = [&] {
+    try {
+      return stream_->next(stop);
+    } catch (const Error&) {
+      hand_on();  // what came before is kept
+      throw;
+    }
+  };
   bool going = true;
   while (going) {
-    auto item = stream_->next(stop);
+    auto item = next();
     if (!item) break;
     const bool pause = std::holds_alternative<Pause>(*item);
     if (!pause) batch.add(*std::move(item));

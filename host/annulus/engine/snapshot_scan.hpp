@@ -54,6 +54,7 @@ class SnapshotScan {
 
  private:
   void open_polar(const std::stop_token& stop);
+  void check_inputs() const;
   ReductionSummary run_polar(SnapshotTaker& taker, const std::stop_token& stop,
                              const std::function<void(const ReductionProgress&)>& on_progress);
 

@@ -18,6 +18,8 @@ std::string images_of(const std::string& plan_hash) {
   return plan_hash.empty() ? "polar images" : fmt::format("frames with the plan {:.12}", plan_hash);
 }
 
+std::string name_or_none(const std::string& name) { return name.empty() ? "not given" : name; }
+
 const char* means_of(const PolarOptions& options) {
   return options.subtract_mean ? "means are subtracted" : "means are kept";
 }
@@ -47,9 +49,8 @@ std::string difference_of(const CorrelationSetup& here, const CorrelationSetup& 
     return differ("`normalization_factor`", fmt::format("{}", here.normalization_factor),
                   fmt::format("{}", there.normalization_factor));
   }
-  if (here.monitored != there.monitored)
-    return differ("`monitor`", here.monitored ? "given" : "not given",
-                  there.monitored ? "given" : "not given");
+  if (here.monitor != there.monitor)
+    return differ("`monitor`", name_or_none(here.monitor), name_or_none(there.monitor));
   return {};
 }
 

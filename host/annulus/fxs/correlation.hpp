@@ -23,7 +23,7 @@ struct CorrelationSetup {
   Axis radial;                      // the rings; without a unit if nobody says what they are
   std::string plan_hash;            // of the plan that made the cakes; empty: images were polar already
   double normalization_factor = 1;  // divided the cakes
-  bool monitored = false;           // so did a monitor
+  std::string monitor;              // so did a monitor: its name in its table, file or header; empty: none
 };
 
 // Why sums of these two cannot be added: "`scale` is 4 here and 5 there". Empty if they can.

@@ -107,7 +107,7 @@ void write_process(hid_t entry, const CorrelationRecord& record, bool preview, c
   if (setup.polar.least_mean) write_number(process.get(), "least_mean", *setup.polar.least_mean, nullptr);
   if (setup.polar.most_mean) write_number(process.get(), "most_mean", *setup.polar.most_mean, nullptr);
   write_number(process.get(), "normalization_factor", setup.normalization_factor, nullptr);
-  write_flag(process.get(), "monitored", setup.monitored);
+  write_text(process.get(), "monitor", FixedText{setup.monitor});
   write_number(process.get(), "counted", snapshots.count(SnapshotStatus::kCounted));
   write_number(process.get(), "rejected", snapshots.count(SnapshotStatus::kRejected));
   write_number(process.get(), "bad", snapshots.count(SnapshotStatus::kBad));
@@ -303,13 +303,15 @@ void fill(hid_t file, const CorrelationRecord& record, const Sums& sums, unsigne
 }  // namespace
 
 void write_correlation(const fs::path& path, const CorrelationRecord& record, const CorrelationSums& sums,
-                       bool overwrite, unsigned threads) {
-  write_whole_file(path, overwrite, kKind, [&](hid_t file) { fill(file, record, sums, threads); });
+                       bool overwrite, unsigned threads, const std::optional<FileStamp>& known) {
+  write_whole_file(
+      path, overwrite, kKind, [&](hid_t file) { fill(file, record, sums, threads); }, known);
 }
 
 void write_correlation(const fs::path& path, const CorrelationRecord& record, const PreviewSums& sums,
-                       bool overwrite, unsigned threads) {
-  write_whole_file(path, overwrite, kKind, [&](hid_t file) { fill(file, record, sums, threads); });
+                       bool overwrite, unsigned threads, const std::optional<FileStamp>& known) {
+  write_whole_file(
+      path, overwrite, kKind, [&](hid_t file) { fill(file, record, sums, threads); }, known);
 }
 
 bool check_correlation_place(const fs::path& path, bool overwrite) {

@@ -26,7 +26,6 @@ constexpr const char* kNameOne = "name a correlation that annulus wrote";
 // What a file may claim and still be believed.
 constexpr std::size_t kMostRows = std::size_t{1} << 30;
 constexpr std::size_t kLongestText = std::size_t{1} << 16;
-constexpr std::size_t kMostTextBytes = std::size_t{1} << 36;
 
 std::string in_process(const char* name) { return std::string(layout_of::kProcess) + "/" + name; }
 std::string in_snapshots(const char* name) { return std::string(layout_of::kSnapshots) + "/" + name; }
@@ -123,7 +122,7 @@ std::vector<std::string> CorrelationContent::texts(const std::string& path) cons
   const Hdf5Handle type(H5Dget_type(dataset.get()), H5Tclose);
   const std::size_t width = H5Tget_size(type.get());
   if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) != 0 || width == 0 ||
-      width > kLongestText || count > kMostTextBytes / width)
+      width > kLongestText || count > fs::file_size(path_) / width)  // they are stored as they are
     fields_.refuse(path + " holds no texts of fixed length");
   std::vector<std::string> texts;
   if (count == 0) return texts;
@@ -201,7 +200,7 @@ CorrelationRecord CorrelationContent::record() const {
   setup.polar.least_mean = limit("least_mean");
   setup.polar.most_mean = limit("most_mean");
   setup.normalization_factor = values<double>(in_process("normalization_factor"), {}).front();
-  setup.monitored = flag(in_process("monitored"));
+  setup.monitor = fields_.text(in_process("monitor"));
   record.origin.backend = fields_.text(in_process("backend"));
   record.origin.poni_text = fields_.text(in_process("poni"));
   record.origin.config_json = fields_.text(in_process("configuration"));
@@ -297,16 +296,16 @@ nlohmann::json describe_legendre(const LegendreChoice& choice, const LegendreCoe
                          {"ewald_sphere", choice.wavelength == 0 ? "flat" : "curved"},
                          {"orders", found.orders}};
   if (choice.wavelength != 0) json["wavelength"] = choice.wavelength;
-  double worst = 0;
+  std::optional<double> worst;
   std::size_t undetermined = 0;
   for (const double condition : found.conditions) {
     if (std::isfinite(condition)) {
-      worst = std::max(worst, condition);
+      worst = std::max(worst.value_or(condition), condition);
     } else {
       ++undetermined;
     }
   }
-  json["worst_condition"] = worst;
+  json["worst_condition"] = worst ? nlohmann::json(*worst) : nlohmann::json();
   json["undetermined_pairs"] = undetermined;
   return json;
 }

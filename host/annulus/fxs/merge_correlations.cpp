@@ -28,6 +28,12 @@ MergedCorrelations merge_correlations(const std::vector<fs::path>& inputs, const
   if (inputs.empty())
     throw Error(ErrorKind::kUsage, "`inputs`", "no files are named", "name correlations to add up");
   check_correlation_place(output, overwrite);
+  for (const fs::path& input : inputs) {
+    std::error_code absent;
+    if (fs::equivalent(input, output, absent))
+      throw Error(ErrorKind::kUsage, "`output`", fmt::format("{} is one of the inputs", output.string()),
+                  "choose another name");
+  }
   Correlation all = read_correlation_sums(inputs.front());
   std::vector<SnapshotTable> tables;
   tables.push_back(std::move(all.record.snapshots));
@@ -36,6 +42,9 @@ MergedCorrelations merge_correlations(const std::vector<fs::path>& inputs, const
     check_agreement(inputs.front(), all.record.setup, inputs[i], next.record.setup);
     all.sums.add(next.sums);
     all.record.finished = all.record.finished && next.record.finished;
+    const std::string& folder = next.record.origin.working_directory;
+    if (folder != all.record.origin.working_directory)
+      next.record.snapshots = with_folder(next.record.snapshots, folder);
     tables.push_back(std::move(next.record.snapshots));
   }
   std::vector<const SnapshotTable*> pointers;

@@ -1,6 +1,5 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/parallel.hpp>
-#include <annulus/fxs/correlation_file.hpp>
 #include <annulus/fxs/snapshot_correlator.hpp>
 
 #include <fmt/format.h>
@@ -30,11 +29,13 @@ std::size_t bytes_of(const PolarShape& shape, const SnapshotOptions& options) {
   return FastCorrelator::bytes(shape, wanted) + FastCorrelator::mask_bytes(shape, wanted);
 }
 
-void check_memory(const PolarShape& shape, const SnapshotOptions& options) {
+void check_memory(const PolarShape& shape, const SnapshotOptions& options, bool with_coefficients) {
   shape.check();
   const auto machine = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L)) *
                        static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 0L));
-  const std::uint64_t needed = bytes_of(shape, options);
+  // Coefficients are made of all of C2 at once.
+  const std::uint64_t c2 = with_coefficients ? shape.correlations() * sizeof(double) : 0;
+  const std::uint64_t needed = bytes_of(shape, options) + c2;
   if (machine == 0 || needed <= machine) return;
   throw Error(
       ErrorKind::kUsage, "`npt`, `npt_azim`",
@@ -49,7 +50,7 @@ SnapshotCorrelator::SnapshotCorrelator(CorrelationRecord record, PolarOrder orde
       options_(options),
       quantizer_(record_.setup.shape, record_.setup.scale, record_.setup.polar) {
   const CorrelationSetup& setup = record_.setup;
-  check_memory(setup.shape, options_);
+  check_memory(setup.shape, options_, record_.legendre.has_value());
   if (options_.preview) {
     fast_ = std::make_unique<FastCorrelator>(setup.shape, setup.scale, correlator_options(options_));
   } else {
@@ -62,7 +63,7 @@ SnapshotCorrelator::SnapshotCorrelator(Correlation begun, PolarOrder order, Snap
       order_(order),
       options_(options),
       quantizer_(record_.setup.shape, record_.setup.scale, record_.setup.polar) {
-  check_memory(record_.setup.shape, options_);
+  check_memory(record_.setup.shape, options_, record_.legendre.has_value());
   exact_ = std::make_unique<Correlator>(std::move(begun.sums), correlator_options(options_));
 }
 
@@ -111,15 +112,16 @@ void SnapshotCorrelator::count(const IntegerImage& image) {
   }
 }
 
-void SnapshotCorrelator::write(const std::filesystem::path& path, bool overwrite, bool finished) {
+void SnapshotCorrelator::write(const std::filesystem::path& path, bool overwrite, bool finished,
+                               const std::optional<FileStamp>& known) {
   record_.finished = finished;
-  // Shares of a scan that are taken up again may come in any order.
-  if (finished && !std::ranges::is_sorted(record_.snapshots.rows(), {}, &Snapshot::index))
-    record_.snapshots = join({&record_.snapshots});
+  // Shares of a scan that are taken up again, and images that waited for the scale, come in any order. No
+  // image may count twice: a master file and the file that it leads to may both be named.
+  if (finished) record_.snapshots = join({&record_.snapshots});
   if (exact_) {
-    write_correlation(path, record_, exact_->sums(), overwrite, options_.threads);
+    write_correlation(path, record_, exact_->sums(), overwrite, options_.threads, known);
   } else {
-    write_correlation(path, record_, fast_->sums(), overwrite, options_.threads);
+    write_correlation(path, record_, fast_->sums(), overwrite, options_.threads, known);
   }
 }
 

@@ -5,10 +5,12 @@
 #include <annulus/correlation/fast_correlator.hpp>
 #include <annulus/correlation/polar_image.hpp>
 #include <annulus/fxs/correlation.hpp>
+#include <annulus/fxs/correlation_file.hpp>
 
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,7 +46,8 @@ class SnapshotCorrelator {
   const CorrelationRecord& record() const { return record_; }
 
   // As a file (write_correlation()), of what there is so far.
-  void write(const std::filesystem::path& path, bool overwrite, bool finished);
+  void write(const std::filesystem::path& path, bool overwrite, bool finished,
+             const std::optional<FileStamp>& known = {});
 
   // All that there is; nothing may follow. Previews have no sums.
   Correlation take();
@@ -66,7 +69,7 @@ class SnapshotCorrelator {
 // Bytes that one takes, beside rows of snapshots.
 std::size_t bytes_of(const PolarShape& shape, const SnapshotOptions& options);
 
-// Throws kUsage if it takes more memory than the machine has.
-void check_memory(const PolarShape& shape, const SnapshotOptions& options);
+// Throws kUsage if it takes more memory than the machine has, with its coefficients if there will be some.
+void check_memory(const PolarShape& shape, const SnapshotOptions& options, bool with_coefficients);
 
 }  // namespace annulus

@@ -49,6 +49,13 @@ void SnapshotTable::add(Snapshot row, const std::string& source, const std::stri
   rows_.push_back(row);
 }
 
+SnapshotTable with_folder(const SnapshotTable& table, const std::filesystem::path& folder) {
+  SnapshotTable named;
+  for (const Snapshot& row : table.rows())
+    named.add(row, (folder / table.source_of(row)).string(), table.reason_of(row));
+  return named;
+}
+
 SnapshotTable join(const std::vector<const SnapshotTable*>& tables) {
   std::vector<Entry> entries;
   for (const SnapshotTable* table : tables) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,6 +56,9 @@ class SnapshotTable {
   Texts sources_, reasons_;
   std::array<std::uint64_t, 3> counts_ = {};
 };
+
+// The same, with names of sources that do not depend on the working directory, which was `folder`.
+SnapshotTable with_folder(const SnapshotTable& table, const std::filesystem::path& folder);
 
 // The snapshots of several tables as one: by their places in the scan if no place occurs twice, as of parts
 // of a run, else one table after the other. Throws kInput if a snapshot is there twice.

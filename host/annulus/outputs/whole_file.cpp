@@ -6,6 +6,7 @@
 #include <annulus/outputs/whole_file.hpp>
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -84,16 +85,27 @@ fs::path write_beside(const fs::path& path, const std::shared_ptr<WriteFault>& f
 
 }  // namespace
 
+std::optional<FileStamp> stamp_of(const fs::path& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileStamp{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+                   status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
 bool check_place(const fs::path& path, bool overwrite, const WholeFileKind& kind) {
   check_output_folder(path);
   std::error_code error;
   const bool replacing = fs::exists(path, error);
+  if (!replacing && fs::is_symlink(path, error)) {
+    throw Error(ErrorKind::kOutput, path.string(), "is a link to a file that does not exist",
+                fmt::format("remove the link, or choose another {}", kind.option));
+  }
   if (replacing) check_replaceable(path, overwrite, kind);
   return replacing;
 }
 
 void write_whole_file(const fs::path& path, bool overwrite, const WholeFileKind& kind,
-                      const std::function<void(hid_t file)>& fill) {
+                      const std::function<void(hid_t file)>& fill, const std::optional<FileStamp>& known) {
   const bool replacing = check_place(path, overwrite, kind);
   std::error_code error;
   const auto refuse = [&](const std::string& reason) {
@@ -108,6 +120,12 @@ void write_whole_file(const fs::path& path, bool overwrite, const WholeFileKind&
   const auto fault = std::make_shared<WriteFault>();
   std::optional<WriterLock> old;
   if (replacing && !old.emplace(place, *fault)) refuse(reason_of_opening(*fault));
+  const auto refuse_another = [&] {
+    throw Error(ErrorKind::kOutput, path.string(),
+                "another program wrote this file meanwhile, so it is not touched",
+                fmt::format("let one program at a time write it, or choose another {}", kind.option));
+  };
+  if (known && stamp_of(place) != known) refuse_another();
   remove_abandoned(place);
   fs::path partial;
   try {
@@ -120,6 +138,7 @@ void write_whole_file(const fs::path& path, bool overwrite, const WholeFileKind&
   const int failure = give_name(partial, place, replacing);
   if (failure == 0) return sync_folder_of(place);
   fs::remove(partial, error);
+  if (failure == EEXIST) refuse_another();
   refuse(std::strerror(failure));
 }
 

@@ -43,6 +43,7 @@ Rings rings_to_draw(const Axis& axis, const PlotOptions& options) {
   if (!options.radial_range) {
     rings.places = axis.centres;
     rings.ends = {axis.low(), axis.high()};
+    if (rings.ends.low == rings.ends.high) rings.ends = {rings.ends.low - 0.5, rings.ends.high + 0.5};
     return rings;
   }
   const Range range = *options.radial_range;
@@ -209,6 +210,7 @@ class CorrelationPage {
     View view;
     view.curves = curves_of_orders(correlation_, rings_);
     view.decades = decades_of(view.curves, rings_);
+    if (!view.decades && !views_.empty()) return;  // the others are drawn all the same
     if (!view.decades) {
       throw Error(ErrorKind::kInput, correlation_.file.string(), "no coefficient B_l(q, q) is positive",
                   "correlate more snapshots");
@@ -268,7 +270,9 @@ class CorrelationPage {
     if (!contrast) {
       throw Error(ErrorKind::kInput, correlation_.file.string(),
                   options_.scale == PlotScale::kLog ? "no value is positive" : "no correlation has a value",
-                  options_.scale == PlotScale::kLog ? "choose another scale" : "correlate more snapshots");
+                  options_.scale == PlotScale::kLog ? "choose another scale"
+                  : correlation_.counted == 0       ? "no snapshot was counted: `annulus info` says why"
+                                                    : "correlations of means, or of a single angle, are 0");
     }
     view.left_room = widest_label(linear_ticks(grid.y_edges.front(), grid.y_edges.back(), kTicks)) + 3.2;
     view.right_room = needed_colour_bar_room(contrast->ticks(kTicks), true) + 0.5;

@@ -43,19 +43,30 @@ TEST(PolarQuantizer, LeavesTheMeanOnRequest) {
 TEST(PolarQuantizer, RejectsImagesWithAReason) {
   const PolarQuantizer plain({1, 3}, 0, {.subtract_mean = false, .least_mean = {}, .most_mean = {}});
   EXPECT_EQ(reason_of(plain, {32767.4, -32768.4, 0}), "taken");
-  EXPECT_THAT(reason_of(plain, {0, 32767.6, 0}),
-              HasSubstr("ring 0, angle 1 becomes 32768, more than 16 bits hold"));
-  EXPECT_THAT(reason_of(plain, {0, 0, -32768.6}), HasSubstr("angle 2 becomes -32769"));
-  EXPECT_THAT(reason_of(plain, {0, kInfinity, 0}), HasSubstr("angle 1 is infinite"));
+  EXPECT_EQ(reason_of(plain, {0, 32767.6, 0}), "a value leaves 16 bits with `scale` 0");
+  EXPECT_EQ(reason_of(plain, {0, 0, -32768.6}), "a value leaves 16 bits with `scale` 0");
+  EXPECT_THAT(reason_of(plain, {0, kInfinity, 0}), HasSubstr("is infinite"));
   EXPECT_THAT(reason_of(plain, {kNaN, kNaN, kNaN}), HasSubstr("all its values are masked"));
   const PolarQuantizer huge({1, 2}, 0, {});
-  EXPECT_THAT(reason_of(huge, {1.7e308, 1.7e308}), HasSubstr("sum of its values is infinite"));
-  EXPECT_THAT(reason_of(huge, {1e300, -1e300}), HasSubstr("more than 16 bits"));
+  EXPECT_THAT(reason_of(huge, {1.7e308, 1.7e308}), HasSubstr("the sum of all, is infinite"));
+  EXPECT_THAT(reason_of(huge, {1e300, -1e300}), HasSubstr("leaves 16 bits"));
   const PolarQuantizer limited({1, 3}, 0, {.subtract_mean = true, .least_mean = 2, .most_mean = 4});
   EXPECT_EQ(reason_of(limited, {1, 3, kNaN}), "taken");
   EXPECT_EQ(reason_of(limited, {4, 4, 4}), "taken");
-  EXPECT_THAT(reason_of(limited, {1, 2, kNaN}), HasSubstr("its mean, 1.5, is below `least_mean`, 2"));
-  EXPECT_THAT(reason_of(limited, {1, 11, 3}), HasSubstr("its mean, 5, is above `most_mean`, 4"));
+  EXPECT_THAT(reason_of(limited, {1, 2, kNaN}), HasSubstr("its mean is below `least_mean`, 2"));
+  EXPECT_THAT(reason_of(limited, {1, 11, 3}), HasSubstr("its mean is above `most_mean`, 4"));
+}
+
+TEST(PolarQuantizer, WhatIsJudgedWithoutAScaleIsWhatItSays) {
+  const PolarOptions options{.subtract_mean = true, .least_mean = 2, .most_mean = 4};
+  const PolarQuantizer quantizer({1, 3}, 0, options);
+  for (const std::vector<double>& image :
+       {std::vector<double>{1, 3, kNaN}, {1, 2, kNaN}, {1, 11, 3}, {kNaN, kNaN, kNaN}, {3, kInfinity, 3}}) {
+    IntegerImage integers;
+    const ImageVerdict verdict = judge_image({1, 3}, options, image);
+    EXPECT_EQ(verdict.reason, quantizer.quantize(image, integers));
+    EXPECT_TRUE(verdict.mean == integers.mean || (std::isnan(verdict.mean) && std::isnan(integers.mean)));
+  }
 }
 
 TEST(PolarQuantizer, MakesTheSameOfCakes) {

@@ -73,7 +73,7 @@ TEST_F(MergeCorrelations, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT(refusal([](CorrelationSetup& setup) { setup.polar.most_mean = 1; }), HasSubstr("`most_mean`"));
   EXPECT_THAT(refusal([](CorrelationSetup& setup) { setup.normalization_factor = 2; }),
               HasSubstr("`normalization_factor`"));
-  EXPECT_THAT(refusal([](CorrelationSetup& setup) { setup.monitored = true; }), HasSubstr("`monitor`"));
+  EXPECT_THAT(refusal([](CorrelationSetup& setup) { setup.monitor = "ionc"; }), HasSubstr("`monitor`"));
 }
 
 TEST_F(MergeCorrelations, RefusesAnImageThatIsInTwo) {
