@@ -213,20 +213,32 @@ CorrelationRecord new_record(const CorrelateConfig& config, const SnapshotScan& 
   return record;
 }
 
+[[noreturn]] void refuse_to_continue(const fs::path& output, const std::string& why) {
+  throw Error(ErrorKind::kOutput, output.string(), "cannot be continued: " + why,
+              "give the options that it was made with, or choose another `output`");
+}
+
+// Throws kOutput if this run would make another correlation than the one that was begun in this file.
+void check_setup(const fs::path& file, const CorrelateConfig& config, const CorrelationRecord& ours,
+                 const CorrelationRecord& begun) {
+  CorrelationSetup wanted = ours.setup;
+  wanted.scale = static_cast<int>(config.scale.value_or(begun.setup.scale));
+  if (const std::string difference = difference_of(wanted, begun.setup); !difference.empty())
+    refuse_to_continue(file, difference);
+  if (ours.legendre != begun.legendre)
+    refuse_to_continue(file, "`legendre`: it was made with another choice");
+}
+
+void check_setup(const fs::path& file, const CorrelateConfig& config, const CorrelationRecord& ours) {
+  check_setup(file, config, ours, read_correlation_record(file));
+}
+
 // What an output holds that `append` goes on with. Throws kOutput if this run would make another.
 Correlation continued(const fs::path& output, const CorrelateConfig& config,
                       const CorrelationRecord& record) {
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::kOutput, output.string(), "cannot be continued: " + what,
-                "give the options that it was made with, or choose another `output`");
-  };
-  if (!is_correlation_file(output)) refuse("is not a correlation that annulus wrote");
+  if (!is_correlation_file(output)) refuse_to_continue(output, "is not a correlation that annulus wrote");
   Correlation begun = read_correlation_sums(output);
-  CorrelationSetup wanted = record.setup;
-  wanted.scale = static_cast<int>(config.scale.value_or(begun.record.setup.scale));
-  if (const std::string difference = difference_of(wanted, begun.record.setup); !difference.empty())
-    refuse(difference);
-  if (record.legendre != begun.record.legendre) refuse("`legendre`: it was made with another choice");
+  check_setup(output, config, record, begun.record);
   return begun;
 }
 
@@ -268,7 +280,11 @@ CorrelateReport run_share(const CorrelateConfig& config, const Share* share, con
   scan.load();
   // A part: whoever names it adds up the sums of all.
   const bool is_part = share != nullptr && share->name_part;
-  report.output = is_part ? share->name_part(output) : output;
+  report.output = output;
+  if (is_part) {
+    const auto check = [&](const fs::path& file) { check_setup(file, config, record); };
+    report.output = share->name_part({output, scan.urls(), scan.stream().expected(), check}).path;
+  }
   const bool exists = check_place_of(config, report.output);
 
   SnapshotOptions options;
@@ -369,7 +385,11 @@ CorrelateReport correlate(const CorrelateConfig& config, const RunHooks& hooks, 
   if (config.reduction.part.empty()) return run_share(config, nullptr, hooks, stop);
   const Share share = share_of(parse_part(config.reduction.part));
   CorrelateConfig shared = config;
-  shared.scale = find_scale(config, stop);
+  const std::string& output = config.reduction.output;
+  std::error_code unknown;
+  const bool goes_on =
+      !config.scale && config.reduction.append && !output.empty() && fs::exists(output, unknown);
+  shared.scale = goes_on ? read_correlation_record(output).setup.scale : find_scale(config, stop);
   return run_share(shared, &share, hooks, stop);
 }
 

@@ -96,13 +96,17 @@ class SharedCorrelation {
 
  private:
   void agree_on_scale();
-  fs::path begin_part(const fs::path& output);
+  PartPlace begin_part(const SharedScan& scan);
   void make_room() const;
   void forget_parts_of_output() const;
   void correlate_part();
-  void keep_parts_after_failure();
+  bool any_failed();
+  void keep_part();
+  void gather_snapshots();
   void add_up();
+  void keep_whole_as_part();
   void write_whole();
+  void remove_parts() const;
 
   const CorrelateConfig& config_;
   Ranks& ranks_;
@@ -112,12 +116,19 @@ class SharedCorrelation {
   std::vector<fs::path> older_;  // files of earlier runs that none of us goes on with
   std::shared_ptr<StoredFrames> held_elsewhere_;
   CorrelateReport report_;
-  std::vector<SnapshotTable> tables_;  // of all that is added up
+  SnapshotTable all_snapshots_;  // in the first rank
 };
 
+// That of what was begun, or of the first images of the scan.
 void SharedCorrelation::agree_on_scale() {
   together(ranks_, [&] {
-    if (ranks_.is_first()) scale_ = find_scale(config_, ranks_.stopped());
+    if (!ranks_.is_first()) return;
+    std::vector<fs::path> begun;
+    const fs::path output = real_output(config_.reduction.output);
+    if (config_.reduction.append && !output.empty()) begun = find_parts(output);
+    if (config_.reduction.append && !output.empty() && fs::exists(output)) begun.push_back(output);
+    scale_ = config_.scale || begun.empty() ? find_scale(config_, ranks_.stopped())
+                                            : read_correlation_record(begun.front()).setup.scale;
   });
   const auto bytes = std::as_bytes(std::span(&scale_, 1));
   std::vector<std::byte> told(bytes.begin(), bytes.end());
@@ -155,82 +166,91 @@ void SharedCorrelation::make_room() const {
       throw Error(ErrorKind::kOutput, folder.string(), "holds parts of an earlier run",
                   "`append` goes on with it, `overwrite` replaces it");
     }
-    std::error_code ignored;
-    for (const fs::path& part : parts) fs::remove(part, ignored);
+    remove_outputs(parts);
   }
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed) throw Error(ErrorKind::kOutput, folder.string(), "cannot be made: " + failed.message());
 }
 
-fs::path SharedCorrelation::begin_part(const fs::path& output) {
-  output_ = output;
+PartPlace SharedCorrelation::begin_part(const SharedScan& scan) {
+  output_ = real_output(scan.output);
   together(ranks_, [&] {
     if (ranks_.is_first()) make_room();
   });
-  const fs::path ours = part_name(output, ranks_.rank());
+  const fs::path ours = part_name(output_, ranks_.rank());
   // All have read what there is before anybody writes.
   together(ranks_, [&] {
     held_elsewhere_ = std::make_shared<StoredFrames>(fs::current_path());
-    std::vector<fs::path> files = find_parts(output);
-    if (config_.reduction.append && fs::exists(output)) files.push_back(output);
+    std::vector<fs::path> files = find_parts(output_);
+    if (config_.reduction.append && fs::exists(output_)) files.push_back(output_);
     for (const fs::path& file : files) {
+      scan.check(file);
       if (file == ours) continue;
       const CorrelationRecord record = read_correlation_record(file);
       for (const Snapshot& row : record.snapshots.rows())
         held_elsewhere_->add(row.source_id, row.in_source, row.status == SnapshotStatus::kBad);
       bool of_a_rank = false;
-      for (unsigned rank = 0; rank < ranks_.size(); ++rank) of_a_rank |= file == part_name(output, rank);
+      for (unsigned rank = 0; rank < ranks_.size(); ++rank) of_a_rank |= file == part_name(output_, rank);
       if (!of_a_rank) older_.push_back(file);
     }
   });
-  return ours;
+  return {ours};
 }
 
 void SharedCorrelation::correlate_part() {
   CorrelateConfig ours = config_;
   ours.scale = scale_;
   ours.reduction.backend_options.device = device_of(config_.reduction, ranks_);
-  const Share share = common_.share([this](const fs::path& output) { return begin_part(output); },
+  const Share share = common_.share([this](const SharedScan& scan) { return begin_part(scan); },
                                     [this](const FrameId& frame) { return held_elsewhere_->find(frame); });
   report_ = annulus::correlate(ours, share, common_.hooks(), ranks_.stopped());
 }
 
-// Where one rank failed, its sums are in its part only. So are then those of the others.
-void SharedCorrelation::keep_parts_after_failure() {
+bool SharedCorrelation::any_failed() {
   const auto all = ranks_.gather(std::vector<std::byte>(common_.failure() ? 1 : 0));
   std::vector<std::byte> any;
   for (const auto& bytes : all) any.insert(any.end(), bytes.begin(), bytes.end());
   ranks_.broadcast(any);
+  return !any.empty();
+}
+
+// What comes after our work fails: what we did is kept, and `append` goes on with it.
+void SharedCorrelation::keep_part() {
+  CorrelationRecord& record = report_.correlation.record;
+  if (common_.failure() || record.snapshots.rows().empty()) return;
+  record.finished = false;
+  write_correlation(part_name(output_, ranks_.rank()), record, report_.correlation.sums, true);
+}
+
+// The rows of all ranks, and of what earlier runs left, in the first one: as those of the whole.
+void SharedCorrelation::gather_snapshots() {
+  const auto rows = ranks_.gather(packed(report_.correlation.record.snapshots));
   together(ranks_, [&] {
-    if (common_.failure()) throw *common_.failure();
-    if (any.empty() || report_.correlation.record.snapshots.rows().empty()) return;
-    report_.correlation.record.finished = false;
-    write_correlation(part_name(output_, ranks_.rank()), report_.correlation.record, report_.correlation.sums,
-                      true);
+    if (!ranks_.is_first()) return;
+    std::vector<SnapshotTable> tables;
+    for (const auto& bytes : rows) tables.push_back(unpacked(bytes));
+    for (const fs::path& file : older_) {
+      CorrelationRecord older = read_correlation_record(file);
+      const std::string& folder = older.origin.working_directory;
+      tables.push_back(folder == report_.correlation.record.origin.working_directory
+                           ? std::move(older.snapshots)
+                           : with_folder(older.snapshots, folder));
+    }
+    std::vector<const SnapshotTable*> pointers;
+    for (const SnapshotTable& table : tables) pointers.push_back(&table);
+    all_snapshots_ = join(pointers);
   });
 }
 
 // The sums of all ranks, and of what earlier runs left, in the first one.
 void SharedCorrelation::add_up() {
   Correlation& whole = report_.correlation;
+  double ours = largest(whole.sums);
   together(ranks_, [&] {
     if (!ranks_.is_first()) return;
-    for (const fs::path& file : older_) {
-      Correlation older = read_correlation_sums(file);
-      if (const std::string difference = difference_of(whole.record.setup, older.record.setup);
-          !difference.empty()) {
-        throw Error(ErrorKind::kOutput, file.string(), "cannot be continued: " + difference,
-                    "give the options that it was made with, or choose another `output`");
-      }
-      whole.sums.add(older.sums);
-      const std::string& folder = older.record.origin.working_directory;
-      tables_.push_back(folder == whole.record.origin.working_directory
-                            ? std::move(older.record.snapshots)
-                            : with_folder(older.record.snapshots, folder));
-    }
+    for (const fs::path& file : older_) ours += largest(read_correlation_sums(file).sums);
   });
-  const double ours = largest(whole.sums);
   const auto all = ranks_.gather(std::as_bytes(std::span(&ours, 1)));
   together(ranks_, [&] {
     double bound = 0;
@@ -243,22 +263,39 @@ void SharedCorrelation::add_up() {
     throw Error(ErrorKind::kInput, output_.string(), "sums of so many images leave 64 bits",
                 "give a smaller `scale`, or correlate fewer images");
   });
+  together(ranks_, [&] {
+    if (!ranks_.is_first()) return;
+    for (const fs::path& file : older_) whole.sums.add(read_correlation_sums(file).sums);
+  });
   ranks_.add_up(whole.sums.signal);
   ranks_.add_up(whole.sums.mask);
   std::int64_t images = static_cast<std::int64_t>(whole.sums.images);
   ranks_.add_up(std::span(&images, 1));
-  const auto rows = ranks_.gather(packed(whole.record.snapshots));
-  if (!ranks_.is_first()) return;
-  whole.sums.images = static_cast<std::uint64_t>(images);
-  for (const auto& bytes : rows) tables_.push_back(unpacked(bytes));
+  if (ranks_.is_first()) whole.sums.images = static_cast<std::uint64_t>(images);
+}
+
+// The output could not be written, and the first rank has everything. Where this cannot be written either,
+// the parts of the last checkpoints stay.
+void SharedCorrelation::keep_whole_as_part() {
+  CorrelationRecord& record = report_.correlation.record;
+  if (record.snapshots.rows().empty()) return;
+  record.finished = false;
+  const fs::path kept = part_name(output_, 0);
+  try {
+    write_correlation(kept, record, report_.correlation.sums, true);
+  } catch (const Error&) {
+    return;
+  }
+  std::error_code ignored;
+  for (const fs::path& part : find_parts(output_)) {
+    if (part != kept) fs::remove(part, ignored);
+  }
 }
 
 // Only the first rank does this.
 void SharedCorrelation::write_whole() {
   CorrelationRecord& record = report_.correlation.record;
-  std::vector<const SnapshotTable*> tables;
-  for (const SnapshotTable& table : tables_) tables.push_back(&table);
-  record.snapshots = join(tables);
+  record.snapshots = std::move(all_snapshots_);
   report_.output = output_;
   const std::size_t stored = record.snapshots.rows().size();
   report_.already_stored = stored - std::min<std::uint64_t>(stored, report_.summary.frames);
@@ -266,13 +303,29 @@ void SharedCorrelation::write_whole() {
   record.origin.config_json = to_json(config_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   record.origin.options = as_text(config_);
   if (stored > 0) {
-    write_correlation(output_, record, report_.correlation.sums,
-                      config_.reduction.overwrite || config_.reduction.append,
-                      config_.reduction.backend_options.threads);
+    try {
+      write_correlation(output_, record, report_.correlation.sums,
+                        config_.reduction.overwrite || config_.reduction.append,
+                        config_.reduction.backend_options.threads);
+    } catch (const Error&) {
+      keep_whole_as_part();
+      throw;
+    }
   }
+  remove_parts();
+}
+
+// Also files that a killed program had begun to write beside them.
+void SharedCorrelation::remove_parts() const {
+  const fs::path folder = parts_folder(output_);
   std::error_code ignored;
-  for (const fs::path& part : find_parts(output_)) fs::remove(part, ignored);
-  fs::remove(parts_folder(output_), ignored);
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("part_") && name.find(".nxs") != std::string::npos) left.push_back(entry.path());
+  }
+  for (const fs::path& part : left) fs::remove(part, ignored);
+  fs::remove(folder, ignored);
 }
 
 CorrelateReport SharedCorrelation::run() {
@@ -285,8 +338,23 @@ CorrelateReport SharedCorrelation::run() {
   report_.summary = std::move(all.summary);
   report_.warnings = std::move(all.warnings);
   report_.failed = all.failed;
-  keep_parts_after_failure();
-  add_up();
+  if (any_failed()) {
+    together(ranks_, [&] {
+      if (common_.failure()) throw *common_.failure();
+      keep_part();
+    });
+  }
+  try {
+    gather_snapshots();
+    add_up();
+  } catch (const FailedTogether&) {
+    try {
+      keep_part();
+    } catch (const Error&) {
+      // The first failure is the one to tell of.
+    }
+    throw;
+  }
   together(ranks_, [&] {
     if (ranks_.is_first()) write_whole();
   });
@@ -299,7 +367,7 @@ CorrelateReport SharedCorrelation::run() {
 CorrelateReport correlate(const CorrelateConfig& config, Ranks& ranks, const RunHooks& hooks,
                           std::stop_token stop) {
   const std::string& output = config.reduction.output;
-  const bool goes_on = config.reduction.append && !output.empty() && !find_parts(output).empty();
+  const bool goes_on = config.reduction.append && !output.empty() && !find_parts(real_output(output)).empty();
   if (ranks.size() == 1 && !goes_on) return correlate(config, hooks, stop);
   together(ranks, [&] {
     if (!config.fast) return;

@@ -1,6 +1,7 @@
 #include <annulus/backends/registry.hpp>
 #include <annulus/core/clock.hpp>
 #include <annulus/core/error.hpp>
+#include <annulus/core/sha256.hpp>
 #include <annulus/engine/ranked_run.hpp>
 #include <annulus/ranks/together.hpp>
 
@@ -97,16 +98,39 @@ RunHooks RankedRun::hooks() {
   return ours;
 }
 
-Share RankedRun::share(std::function<std::filesystem::path(const std::filesystem::path& output)> begin,
+// Blocks are places in the list of files. Ranks that see different lists, because files still come or a node
+// sees others, would skip frames and take others twice.
+void RankedRun::agree_on(const SharedScan& scan) {
+  Sha256 hash;
+  hash.add_value(scan.expected);
+  for (const std::string& file : scan.files) hash.add_array(file);
+  const std::string digest = hash.finish();
+  const auto ours = std::as_bytes(std::span(digest));
+  const auto all = ranks_.gather(ours);
+  together(ranks_, [&] {
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+      if (std::ranges::equal(all[rank], ours)) continue;
+      throw Error(
+          ErrorKind::kInput, fmt::format("rank {} of {}", rank, all.size()),
+          fmt::format(
+              "sees other files than the first rank, which sees {}, or other numbers of frames in them",
+              scan.files.size()),
+          "start when the scan is complete, where all nodes see the same files");
+    }
+  });
+}
+
+Share RankedRun::share(std::function<PartPlace(const SharedScan& scan)> begin,
                        std::function<Held(const FrameId& frame)> held_elsewhere) {
   Share share;
   share.deal = [this](std::uint64_t expected) {
     expected_ = expected;
     return ranks_.deal(expected);
   };
-  share.name_part = [this, begin = std::move(begin)](const std::filesystem::path& output) {
+  share.name_part = [this, begin = std::move(begin)](const SharedScan& scan) {
     begun_ = true;
-    return begin(output);
+    agree_on(scan);
+    return begin(scan);
   };
   share.held_elsewhere = std::move(held_elsewhere);
   return share;
@@ -147,6 +171,13 @@ PartSummary RankedRun::gather(const PartSummary& ours) {
   PartSummary total = ours;
   for (std::size_t rank = 1; rank < all.size(); ++rank) add(total, from_bytes(all[rank]), hooks_);
   return total;
+}
+
+std::filesystem::path real_output(const std::filesystem::path& output) {
+  std::error_code unknown;
+  if (!std::filesystem::is_symlink(output, unknown)) return output;
+  const std::filesystem::path real = std::filesystem::canonical(output, unknown);
+  return unknown ? output : real;
 }
 
 std::string device_of(const IntegrateConfig& config, const Ranks& ranks) {

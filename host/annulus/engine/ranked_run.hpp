@@ -33,9 +33,8 @@ class RankedRun {
   // The hooks of our part: only those of the first rank speak, of all.
   RunHooks hooks();
 
-  // Our share. All ranks call `begin` at the same time with the output of the whole; it returns the name of
-  // our part.
-  Share share(std::function<std::filesystem::path(const std::filesystem::path& output)> begin,
+  // Our share. All ranks call `begin` at the same time, after they have agreed on the scan.
+  Share share(std::function<PartPlace(const SharedScan& scan)> begin,
               std::function<Held(const FrameId& frame)> held_elsewhere);
 
   // Calls `work`, which reduces our share. Where it throws before all have begun, nobody begins: throws
@@ -51,6 +50,8 @@ class RankedRun {
   PartSummary gather(const PartSummary& ours);
 
  private:
+  void agree_on(const SharedScan& scan);
+
   Ranks& ranks_;
   RunHooks hooks_;
   std::stop_callback<std::function<void()>> pass_on_;
@@ -58,6 +59,9 @@ class RankedRun {
   std::optional<Error> failure_;
   std::uint64_t expected_ = 0;
 };
+
+// What a link as output points to: parts lie beside the file that a master really is.
+std::filesystem::path real_output(const std::filesystem::path& output);
 
 // Ranks of a node take different devices, one after the other, unless the user chose one.
 std::string device_of(const IntegrateConfig& config, const Ranks& ranks);

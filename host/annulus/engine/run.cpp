@@ -7,6 +7,7 @@
 #include <annulus/engine/share.hpp>
 #include <annulus/outputs/matrix_file.hpp>
 #include <annulus/outputs/sink.hpp>
+#include <annulus/outputs/stored_frames.hpp>
 #include <annulus/version.hpp>
 
 #include <fmt/format.h>
@@ -169,9 +170,17 @@ RunReport run_planned(const IntegrateConfig& config, const Share* share, const S
     protect_inputs(config, scan.urls, config.save_matrix, "`save_matrix`");
     write_matrix(config.save_matrix, *scan.plan, config.overwrite);
   }
-  if (share != nullptr && share->name_part) report.output = share->name_part(report.output);
-  const std::shared_ptr<Sink> sink = open_sink(
-      config, report.output, job, describe_run(config, scan, first, name, expected_frames, share != nullptr));
+  RunDescription run = describe_run(config, scan, first, name, expected_frames, share != nullptr);
+  if (share != nullptr) check_named_once(scan.urls, run.working_directory);
+  if (share != nullptr && share->name_part) {
+    const auto check = [&](const fs::path& other) { check_same_job(other, job, run); };
+    const PartPlace part = share->name_part({report.output, scan.urls, expected_frames, check});
+    report.output = part.path;
+    run.taken = part.taken;
+    // Rows of parts are alike; longer names are cut.
+    if (part.source_length > 0) run.longest_source_name = part.source_length;
+  }
+  const std::shared_ptr<Sink> sink = open_sink(config, report.output, job, run);
   std::shared_ptr<const std::atomic<std::uint64_t>> already_bad;
   if (config.append && scan.stream) already_bad = leave_out_stored(stream, sink, share);
   if (share != nullptr) stream.share(share->deal(expected_frames));

@@ -6,6 +6,8 @@
 #include <annulus/outputs/master_file.hpp>
 #include <annulus/ranks/together.hpp>
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <functional>
 #include <system_error>
@@ -38,7 +40,7 @@ class SharedRun {
   RunReport run();
 
  private:
-  fs::path begin_part(const fs::path& output);
+  PartPlace begin_part(const SharedScan& scan);
   void make_room() const;
   void reduce_part();
   void write_whole();
@@ -47,7 +49,7 @@ class SharedRun {
   Ranks& ranks_;
   RankedRun common_;
   fs::path master_;  // as soon as all have begun
-  std::function<Held(const FrameId&)> held_elsewhere_;
+  HeldFrames held_elsewhere_;
   RunReport report_;
 };
 
@@ -63,8 +65,9 @@ void SharedRun::make_room() const {
                   "go on with one process, or choose another name");
     }
   } else if (config_.overwrite) {
-    if (there && is_master(master_)) fs::remove(master_, ignored);  // it is nothing without its parts
-    for (const fs::path& part : parts) fs::remove(part, ignored);
+    std::vector<fs::path> old = parts;
+    if (there) old.push_back(master_);
+    remove_outputs(old);
   } else if (there || !parts.empty()) {
     throw Error(ErrorKind::kOutput, there ? master_.string() : folder.string(),
                 there ? "exists" : "holds parts of an earlier run",
@@ -73,29 +76,36 @@ void SharedRun::make_room() const {
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed) throw Error(ErrorKind::kOutput, folder.string(), "cannot be made: " + failed.message());
+  try {
+    check_master_place(master_, config_.append ? IfExists::kAppend : IfExists::kOverwrite);
+  } catch (const Error&) {
+    fs::remove(folder, ignored);  // if it is empty
+    throw;
+  }
 }
 
-fs::path SharedRun::begin_part(const fs::path& output) {
-  master_ = output;
+PartPlace SharedRun::begin_part(const SharedScan& scan) {
+  master_ = real_output(scan.output);
   together(ranks_, [&] {
     if (ranks_.is_first()) make_room();
   });
-  const fs::path ours = part_name(output, ranks_.rank());
+  const fs::path ours = part_name(master_, ranks_.rank());
   // All have read what there is before anybody writes.
   together(ranks_, [&] {
-    std::vector<fs::path> others = find_parts(output);
+    std::vector<fs::path> others = find_parts(master_);
+    for (const fs::path& part : others) scan.check(part);
     std::erase(others, ours);
     held_elsewhere_ = held_frames(others, fs::current_path());
   });
-  return ours;
+  return {ours, held_elsewhere_.places, held_elsewhere_.source_length};
 }
 
 void SharedRun::reduce_part() {
   IntegrateConfig ours = config_;
   ours.backend_options.device = device_of(config_, ranks_);
   if (!ranks_.is_first()) ours.save_matrix.clear();
-  const Share share = common_.share([this](const fs::path& output) { return begin_part(output); },
-                                    [this](const FrameId& frame) { return held_elsewhere_(frame); });
+  const Share share = common_.share([this](const SharedScan& scan) { return begin_part(scan); },
+                                    [this](const FrameId& frame) { return held_elsewhere_.find(frame); });
   report_ = annulus::run(ours, share, common_.hooks(), ranks_.stopped());
 }
 
@@ -110,11 +120,17 @@ void SharedRun::write_whole() {
     report_.output_removed = true;
     return;
   }
+  // Parts of ranks that were killed, and are not there any more.
+  for (const fs::path& part : find_parts(master_)) close_left(part);
   const MasterContent content = write_master(master_, find_parts(master_),
                                              config_.overwrite ? IfExists::kOverwrite : IfExists::kAppend);
   report_.already_stored = content.frames - summary.frames;
   report_.already_bad = content.bad - summary.bad;
   report_.output_removed = false;
+  if (content.missing == 0 || report_.failed || summary.interrupted || common_.failure()) return;
+  throw Error(ErrorKind::kInput, master_.string(),
+              fmt::format("{} frames of the scan are in no part", content.missing),
+              "did its files change meanwhile? The same command with `append` reduces what is missing");
 }
 
 RunReport SharedRun::run() {
@@ -143,7 +159,9 @@ RunReport SharedRun::run() {
 }  // namespace
 
 RunReport run(const IntegrateConfig& config, Ranks& ranks, const RunHooks& hooks, std::stop_token stop) {
-  const bool goes_on = config.append && !config.output.empty() && !find_parts(config.output).empty();
+  const fs::path output = real_output(config.output);
+  const bool goes_on = config.append && !config.output.empty() && !find_parts(output).empty() &&
+                       (!fs::exists(output) || is_master(output));
   if (ranks.size() == 1 && !goes_on) return run(config, hooks, stop);
   together(ranks, [&] { check_can_be_shared(config); });
   return SharedRun(config, ranks, hooks, std::move(stop)).run();

@@ -5,13 +5,32 @@
 #include <annulus/outputs/sink.hpp>
 #include <annulus/sources/frame_dealer.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace annulus {
+
+// A scan that several processes are to share, as one of them sees it.
+struct SharedScan {
+  std::filesystem::path output;    // of the whole run
+  std::vector<std::string> files;  // all inputs, in their order
+  std::uint64_t expected = 0;      // frames that it seems to have (0: nobody knows)
+
+  // Throws unless a file that an earlier run left can be put together with ours.
+  std::function<void(const std::filesystem::path& file)> check;
+};
+
+// Where a process writes its part, and what it must know of other parts that are there.
+struct PartPlace {
+  std::filesystem::path path;
+  std::shared_ptr<const PlaceSet> taken = {};  // places in the scan that they hold
+  std::size_t source_length = 0;               // of the names of sources in them; 0: there are none
+};
 
 // How a run comes to know its share. The thread of the run calls name_part(), opens the output, and calls
 // deal(), once each.
@@ -19,9 +38,8 @@ struct Share {
   // Given how many frames the scan seems to have (0: nobody knows), deals out those of this process.
   std::function<std::shared_ptr<FrameDealer>(std::uint64_t expected)> deal;
 
-  // Given the output of the whole run, says where this process writes its part. Empty: into the output
-  // itself.
-  std::function<std::filesystem::path(const std::filesystem::path& output)> name_part = {};
+  // Says where this process writes its part. Empty: into the output itself.
+  std::function<PartPlace(const SharedScan& scan)> name_part = {};
 
   // Whether another part holds a frame already, which is then left out. Any thread asks, while frames are
   // read. Empty: nobody else holds any.

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <filesystem>
 #include <numbers>
-#include <set>
 #include <utility>
 #include <variant>
 
@@ -186,24 +185,18 @@ SnapshotScan::SnapshotScan(const CorrelateConfig& config, std::stop_token stop)
     : config_(config), reduction_(checked_reduction(config)), names_(working_folder()) {
   if (config_.polar) {
     open_polar(stop);
-    check_inputs();
-    return;
+  } else {
+    open_frames(stop);
   }
+  check_named_once(urls_, working_folder());  // a sum cannot tell an image that came twice
+}
+
+void SnapshotScan::open_frames(const std::stop_token& stop) {
   scan_ = plan_frames(reduction_, stop);
   stream_ = scan_.stream.get();
   urls_ = scan_.urls;
   radial_ = scan_.plan->radial();
   angles_ = scan_.plan->axes.at(1).bins();
-  check_inputs();
-}
-
-// A sum cannot tell an image that came twice.
-void SnapshotScan::check_inputs() const {
-  std::set<SourceId> known;
-  for (const std::string& url : urls_) {
-    if (known.insert(names_.source_id({0, url, 0, false})).second) continue;
-    throw Error(ErrorKind::kUsage, url, "is named twice, and every image may count once", "name it once");
-  }
 }
 
 void SnapshotScan::open_polar(const std::stop_token& stop) {

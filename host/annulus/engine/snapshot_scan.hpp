@@ -54,7 +54,7 @@ class SnapshotScan {
 
  private:
   void open_polar(const std::stop_token& stop);
-  void check_inputs() const;
+  void open_frames(const std::stop_token& stop);
   ReductionSummary run_polar(SnapshotTaker& taker, const std::stop_token& stop,
                              const std::function<void(const ReductionProgress&)>& on_progress);
 

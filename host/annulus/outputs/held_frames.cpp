@@ -1,26 +1,36 @@
 #include <annulus/outputs/held_frames.hpp>
+#include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/stored_frames.hpp>
 #include <annulus/outputs/stored_rows.hpp>
 #include <annulus/outputs/stored_sums.hpp>
 
+#include <algorithm>
 #include <memory>
 
 namespace annulus {
 
-std::function<Held(const FrameId& frame)> held_frames(const std::vector<std::filesystem::path>& outputs,
-                                                      const std::filesystem::path& folder) {
+HeldFrames held_frames(const std::vector<std::filesystem::path>& outputs,
+                       const std::filesystem::path& folder) {
   const auto held = std::make_shared<StoredFrames>(folder);
+  HeldFrames all;
+  all.places = std::make_shared<PlaceSet>();
   for (const std::filesystem::path& output : outputs) {
     std::error_code ignored;
     if (!std::filesystem::exists(output, ignored)) continue;
     const PatternFile patterns(output);
     const Hdf5Session session;
     const Hdf5Handle file = open_output(output);
-    for_each_stored_row(file.get(), patterns.frames(), ErrorKind::kInput,
-                        [&](const StoredRow& row) { held->add(row.source, row.in_source, row.bad); });
+    for_each_stored_row(file.get(), patterns.frames(), ErrorKind::kInput, [&](const StoredRow& row) {
+      held->add(row.source, row.in_source, row.bad);
+      all.places->add(row.number);
+    });
+    const Hdf5Handle names(H5Dopen2(file.get(), layout::kSource, H5P_DEFAULT), H5Dclose);
+    const Hdf5Handle type(H5Dget_type(names.get()), H5Tclose);
+    all.source_length = std::max(all.source_length, H5Tget_size(type.get()));
   }
-  return [held](const FrameId& frame) { return held->find(frame); };
+  all.find = [held](const FrameId& frame) { return held->find(frame); };
+  return all;
 }
 
 }  // namespace annulus

@@ -1,5 +1,9 @@
+#include <annulus/core/text.hpp>
+#include <annulus/hdf5/derived_file.hpp>
 #include <annulus/hdf5/link_fence.hpp>
+#include <annulus/hdf5/open_file.hpp>
 #include <annulus/outputs/checksums.hpp>
+#include <annulus/outputs/guarded_file.hpp>
 #include <annulus/outputs/master_file.hpp>
 #include <annulus/outputs/merged_header.hpp>
 #include <annulus/outputs/merged_rows.hpp>
@@ -205,6 +209,34 @@ std::vector<PartFile> describe_parts(const fs::path& master, const MergedRows& r
   return parts;
 }
 
+WholeFileKind kind_of(IfExists if_exists) {
+  if (if_exists == IfExists::kAppend) return {"master", "`output`", layout::is_master};
+  return {"output", "`output`", layout::is_output};
+}
+
+void check_removable(const fs::path& path) {
+  std::error_code unknown;
+  if (fs::file_size(path, unknown) == 0 && !unknown) return;
+  bool is_ours = probe_output(path);
+  if (is_ours) {
+    const Hdf5Session session;
+    const Hdf5Handle file = open_to_read(path.string(), ReadFirst::kBesideWriter);
+    is_ours = file && (layout::is_output(file.get()) || derived_file(file.get()) != DerivedFile::kNone);
+  }
+  if (!is_ours)
+    throw Error(ErrorKind::kOutput, path.string(), "is no output that annulus wrote, so it is not removed",
+                "move it away, or choose another `output`");
+}
+
+// As part_name() makes them.
+bool is_part_name(const std::string& name) {
+  constexpr std::string_view kBefore = "part_", kAfter = ".nxs";
+  if (name.size() <= kBefore.size() + kAfter.size() || !name.starts_with(kBefore) || !name.ends_with(kAfter))
+    return false;
+  const std::string number = name.substr(kBefore.size(), name.size() - kBefore.size() - kAfter.size());
+  return number.find_first_not_of("0123456789") == std::string::npos;
+}
+
 }  // namespace
 
 fs::path parts_folder(const fs::path& master) { return master.string() + ".parts"; }
@@ -217,11 +249,32 @@ std::vector<fs::path> find_parts(const fs::path& master) {
   std::vector<fs::path> parts;
   std::error_code none;
   for (const fs::directory_entry& entry : fs::directory_iterator(parts_folder(master), none)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("part_") && name.ends_with(".nxs")) parts.push_back(entry.path());
+    if (is_part_name(entry.path().filename().string())) parts.push_back(entry.path());
   }
   std::ranges::sort(parts);
   return parts;
+}
+
+void check_master_place(const fs::path& master, IfExists if_exists) {
+  check_place(master, if_exists != IfExists::kRefuse, kind_of(if_exists));
+  name_from(master, parts_folder(master));
+  if (const std::string name = master.filename().string(); to_utf8(name) != name)
+    throw Error(ErrorKind::kOutput, master.string(),
+                "is no name in UTF-8, and a master names its parts in it", "choose another `output`");
+}
+
+void remove_outputs(const std::vector<fs::path>& outputs) {
+  std::vector<std::unique_ptr<WriterLock>> locks;
+  for (const fs::path& output : outputs) {
+    check_removable(output);
+    WriteFault fault;
+    locks.push_back(std::make_unique<WriterLock>(output, fault));
+    if (!*locks.back())
+      throw Error(ErrorKind::kOutput, output.string(), "another program is writing this file",
+                  "wait until it has ended, or choose another `output`");
+  }
+  std::error_code ignored;
+  for (const fs::path& output : outputs) fs::remove(output, ignored);
 }
 
 bool is_master(const fs::path& path) {
@@ -237,13 +290,17 @@ MasterContent write_master(const fs::path& master, const std::vector<fs::path>& 
     throw Error(ErrorKind::kInput, parts.empty() ? master.string() : parts.front().string(),
                 "there is no frame in any of the parts", "a master needs at least one");
   }
+  for (const MergeInput& input : rows.inputs) {
+    if (input.closed) continue;
+    throw Error(ErrorKind::kInput, input.path.string(),
+                "is not closed: the run that writes it goes on or was ended, and other programs cannot read "
+                "it as a part",
+                "let the run end, or go on with it by `append`; or copy the frames");
+  }
   const Hdf5Session session;
   const std::vector<PartFile> files = describe_parts(master, rows);
   const RunDescription run = describe_merged(rows, master);
-  const bool appends = if_exists == IfExists::kAppend;
-  const WholeFileKind kind{appends ? "master" : "output", "`output`",
-                           appends ? layout::is_master : layout::is_output};
-  write_whole_file(master, if_exists != IfExists::kRefuse, kind, [&](hid_t file) {
+  write_whole_file(master, if_exists != IfExists::kRefuse, kind_of(if_exists), [&](hid_t file) {
     const VirtualRows virtual_rows(file, rows, files);
     // Before the checksum of the header, which covers it.
     const auto make_rows = [&](const std::string& path, hid_t model) {

@@ -23,7 +23,15 @@ struct MasterContent {
   std::uint64_t missing = 0;  // places before the last one that no part holds: a process did not get so far
 };
 
-// Writes, or replaces, the master of these parts: outputs of one plan and of one scan, closed or not, that
+// Throws unless this may become a master, and parts may lie in its folder: what write_master() would refuse
+// after all the work. Throws kOutput.
+void check_master_place(const std::filesystem::path& master, IfExists if_exists);
+
+// Removes what earlier runs left, or nothing if one of these is no output of ours, or somebody writes it:
+// throws kOutput.
+void remove_outputs(const std::vector<std::filesystem::path>& outputs);
+
+// Writes, or replaces, the master of these parts: closed outputs of one plan and of one scan that
 // lie below the master's folder. Rows are in the order of their places (frame_index); those of places that no
 // part holds are not there. Parts without a frame are left out; at least one must have one. The file appears
 // complete or not at all. `if_exists`: kAppend replaces an output of any kind that is there, too, if it is a

@@ -2,6 +2,7 @@
 
 #include <annulus/core/atomic_file.hpp>
 #include <annulus/hdf5/open_file.hpp>
+#include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
@@ -177,7 +178,8 @@ void check_same_part(hid_t file, const fs::path& path, const RunDescription& run
          stored.empty() ? "choose another `output`" : "give the same `part`, or choose another `output`");
 }
 
-// Throws unless frames of this job can follow those in the file.
+}  // namespace
+
 void check_same_job(const fs::path& path, const Job& job, const RunDescription& run) {
   const Plan& plan = *job.plan;
   const bool sound = probe_output(path);
@@ -239,6 +241,8 @@ void check_same_job(const fs::path& path, const Job& job, const RunDescription& 
   check_same_columns(file.get(), path, run.columns, kCure);
   check_same_part(file.get(), path, run);
 }
+
+namespace {
 
 // Calls visit(path, extent) for every dataset of the file that has one row per frame, `status` first.
 template <typename Visit>
@@ -379,6 +383,20 @@ std::uint64_t repair_nexus(const fs::path& path, const std::shared_ptr<WriteFaul
   if (!left.file.reset()) refuse(path, "cannot be closed: " + hdf5_reason());
   if (fault->failed()) refuse(path, fault->reason());
   return left.frames;
+}
+
+void close_left(const fs::path& output) {
+  if (PatternFile(output).is_closed()) return;
+  const Hdf5Session scope;
+  const auto fault = std::make_shared<WriteFault>();
+  Continued left = open_left_file(output, fault);
+  cut_to(left.file.get(), left.frames, *fault);
+  const std::uint64_t header = read_whole_number(left.file.get(), layout::kHeaderChecksum).value_or(0);
+  overwrite_number(left.file.get(), layout::kClosingChecksum,
+                   closing_checksum(left.file.get(), header, left.frames));
+  fault->adopt_tail = false;
+  if (!left.file.reset()) refuse(output, "cannot be closed: " + hdf5_reason());
+  if (fault->failed()) refuse(output, fault->reason());
 }
 
 OutputPlace find_place(const fs::path& path, IfExists if_exists) {

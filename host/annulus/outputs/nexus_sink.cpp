@@ -168,6 +168,7 @@ NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& 
       columns_(run.columns),
       fault_(std::move(fault)),
       numbered_by_place_(run.numbered_by_place),
+      taken_(run.taken),
       stored_frames_(run.working_directory) {
   check_columns(path_, columns_);
   const Hdf5Session scope;
@@ -327,10 +328,11 @@ void NexusSink::take_numbers(const std::vector<ReducedFrame>& frames) {
       throw Error(ErrorKind::kInput, describe(frame.id), "its place in the scan cannot be told",
                   "let one process reduce the scan");
     }
-    if (!numbers_.add(number_of(frame.id))) {
+    const bool taken = taken_ && taken_->contains(number_of(frame.id));
+    if (taken || !numbers_.add(number_of(frame.id))) {
       throw Error(ErrorKind::kOutput, path_.string(),
-                  fmt::format("has frame {} of the scan already, and it is not {}", number_of(frame.id),
-                              describe(frame.id)),
+                  fmt::format("{} frame {} of the scan already, and it is not {}",
+                              taken ? "another part has" : "has", number_of(frame.id), describe(frame.id)),
                   "continue it with the inputs that it was made of, or choose another `output`");
     }
   }

@@ -84,13 +84,14 @@ class NexusSink : public Sink {
   std::shared_ptr<WriteFault> fault_;
   Hdf5Handle file_;
   std::unique_ptr<Rows> rows_;
-  std::uint64_t written_ = 0;           // rows appended
-  std::uint64_t stored_ = 0;            // rows whose status is on disk
-  bool numbered_by_place_;              // otherwise frames are counted
-  PlaceSet numbers_;                    // of all rows
-  std::uint64_t index_offset_ = 0;      // of this run's frames in the scan, not 0 after `append`
-  std::uint64_t header_checksum_ = 0;   // as the file states it
-  std::vector<std::uint8_t> statuses_;  // of rows [stored_, written_)
+  std::uint64_t written_ = 0;              // rows appended
+  std::uint64_t stored_ = 0;               // rows whose status is on disk
+  bool numbered_by_place_;                 // otherwise frames are counted
+  PlaceSet numbers_;                       // of all rows
+  std::shared_ptr<const PlaceSet> taken_;  // that other parts hold
+  std::uint64_t index_offset_ = 0;         // of this run's frames in the scan, not 0 after `append`
+  std::uint64_t header_checksum_ = 0;      // as the file states it
+  std::vector<std::uint8_t> statuses_;     // of rows [stored_, written_)
   std::vector<std::byte> staging_;
   StoredFrames stored_frames_;         // when the file was opened
   std::filesystem::path name_folder_;  // not empty: names of sources that are relative mean this one

@@ -34,6 +34,11 @@ class PlaceSet {
     return true;
   }
 
+  bool contains(std::uint64_t place) const {
+    const auto next = runs_.upper_bound(place);
+    return next != runs_.begin() && place < std::prev(next)->second;
+  }
+
   // Behind the last; 0 of none.
   std::uint64_t end() const { return runs_.empty() ? 0 : std::prev(runs_.end())->second; }
 

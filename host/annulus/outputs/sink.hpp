@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/core/frame.hpp>
+#include <annulus/outputs/place_set.hpp>
 #include <annulus/plan/recipe.hpp>
 #include <annulus/plan/sums.hpp>
 
@@ -45,6 +46,9 @@ struct RunDescription {
   // they are counted.
   bool numbered_by_place = false;
 
+  // Places that other parts of the scan hold: no frame may come there.
+  std::shared_ptr<const PlaceSet> taken = {};
+
   // Not empty: an output. All that is stored once is taken from it, except columns, options and times.
   std::filesystem::path made_from = {};
   bool of_other_frames = false;  // so the grid of that output's scan is not taken from it
@@ -80,6 +84,14 @@ enum class IfExists { kRefuse, kOverwrite, kAppend };
 // NeXus NXazint1d, or NXazint2d for cakes, growing and SWMR-readable (docs/output_format.md).
 std::unique_ptr<Sink> open_nexus(const std::filesystem::path& path, const Job& job, const RunDescription& run,
                                  IfExists if_exists);
+
+// Throws kOutput unless frames of this job and run can follow those in an output, or stand beside them as
+// another part of the same scan.
+void check_same_job(const std::filesystem::path& output, const Job& job, const RunDescription& run);
+
+// Closes an output that a killed program left, with the frames that are stored. One that is closed stays as
+// it is. Throws kOutput, also if another program writes it.
+void close_left(const std::filesystem::path& output);
 
 // Text, one file per frame in the folder `path`, or the single file `path` when one frame is expected.
 std::unique_ptr<Sink> open_xy(const std::filesystem::path& path, const Job& job, const RunDescription& run,

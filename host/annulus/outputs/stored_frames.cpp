@@ -1,9 +1,12 @@
 #define XXH_INLINE_ALL
+#include <annulus/core/error.hpp>
 #include <annulus/core/url.hpp>
 #include <annulus/core/whole_source.hpp>
 #include <annulus/outputs/stored_frames.hpp>
 
 #include <xxhash.h>
+
+#include <set>
 
 namespace annulus {
 namespace {
@@ -51,6 +54,16 @@ void StoredFrames::add(const SourceId& source, std::uint64_t in_source, bool bad
   const SourceId hash{source[0] & ~kOfSeveral, source[1]};
   frames_.insert_or_assign({hash, in_source}, bad);
   if ((source[0] & kOfSeveral) == 0) frames_.insert_or_assign({hash, kWholeSource}, bad);
+}
+
+void check_named_once(const std::vector<std::string>& inputs, const std::filesystem::path& folder) {
+  const StoredFrames names(folder);
+  std::set<SourceId> known;
+  for (const std::string& input : inputs) {
+    if (known.insert(names.source_id({0, input, 0, false})).second) continue;
+    throw Error(ErrorKind::kUsage, input, "is named twice, and here every frame may count once",
+                "name it once");
+  }
 }
 
 Held StoredFrames::find(const FrameId& id) const {

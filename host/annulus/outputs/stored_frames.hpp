@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace annulus {
 
@@ -59,5 +60,9 @@ class StoredFrames {
   mutable std::map<std::filesystem::path, std::string> folders_;  // as they are written, and really
   mutable std::map<std::string, SourceId> datasets_;
 };
+
+// Throws kUsage if two of these inputs are the same file or dataset, whatever they are called. `folder` is
+// what their names are relative to.
+void check_named_once(const std::vector<std::string>& inputs, const std::filesystem::path& folder);
 
 }  // namespace annulus

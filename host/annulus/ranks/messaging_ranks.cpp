@@ -203,8 +203,9 @@ std::optional<FrameRange> MessagingRanks::next_block(std::uint64_t scan) {
   if (stop_.stop_requested()) return std::nullopt;
   answer_.reset();
   send(0, message_of(Subject::kAsk, {scan}));
-  wait_until(lock, [this] { return answer_.has_value(); });
-  return *answer_;
+  // Who should answer may have stopped before it began to deal.
+  wait_until(lock, [this] { return answer_.has_value() || stop_.stop_requested(); });
+  return answer_.value_or(std::nullopt);
 }
 
 std::vector<std::vector<std::byte>> MessagingRanks::gather(std::span<const std::byte> bytes) {
@@ -287,6 +288,8 @@ void MessagingRanks::take(const Messenger::Message& message) {
   const Content content(message);
   if (content.subject == Subject::kStop) {
     stop_.request_stop();  // without the lock: those who listen may call us
+    const std::lock_guard lock(knowing_);
+    changed_.notify_all();
     return;
   }
   const std::lock_guard lock(knowing_);

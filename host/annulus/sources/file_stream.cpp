@@ -14,8 +14,6 @@
 #include <cmath>
 #include <condition_variable>
 #include <limits>
-#include <string_view>
-#include <unordered_set>
 #include <utility>
 
 namespace annulus {
@@ -193,13 +191,6 @@ void FileStream::share(std::shared_ptr<FrameDealer> dealer) {
     throw Error(ErrorKind::kUsage, "`follow`", "several processes do not see files come in the same order",
                 "let one process follow the scan, or share it when it is complete");
   }
-  // Whoever puts results together takes frames of one source for the same.
-  std::unordered_set<std::string_view> names;
-  for (const std::string& url : urls_) {
-    if (names.insert(url).second) continue;
-    throw Error(ErrorKind::kUsage, url, "is named twice, and several processes share the scan",
-                "name it once, or let one process reduce the scan");
-  }
   const std::lock_guard lock(ledger_->mutex);
   for (const auto& [number, file] : opened_) check_one_frame(file);
   blocks_.emplace(std::move(dealer));
@@ -331,7 +322,10 @@ std::optional<std::uint64_t> FileStream::left_out_before() const {
 // none of this one was stored before.
 void FileStream::note_fault(const OpenedFile& file) {
   if (!file.source && file.frames == 0 && names_one_frame(split_url(file.url).file)) return;
-  if (!any_fault_) first_fault_ = file.url;
+  if (!any_fault_) {
+    first_fault_ = file.url;
+    first_reason_ = file.fault ? file.fault->fault() : "it cannot be read";
+  }
   any_fault_ = true;
   if (file.source || file.frames > 0 || is_hdf5_name(split_url(file.url).file)) one_frame_per_file_ = false;
 }
@@ -483,7 +477,9 @@ bool FileStream::places_are_lost() {
   if (left_out_before()) return false;
   failure_ = std::make_exception_ptr(
       Error(ErrorKind::kInput, first_fault_,
-            "nobody knows how many frames it holds, so several processes cannot agree on those behind it",
+            first_reason_ +
+                ", and nobody knows how many frames it holds, so several processes cannot agree on those "
+                "behind it",
             "repair the file or leave it out, or let one process reduce the scan"));
   return true;
 }

@@ -126,6 +126,7 @@ class FileStream final : public FrameStream {
   bool one_frame_per_file_ = true;  // as far as files were opened, and their names say
   bool any_fault_ = false;          // a file was left behind that could not be opened, or ended early
   std::string first_fault_;         // its name
+  std::string first_reason_;        // and what is wrong with it
   double busy_seconds_ = 0;
 
   // Files are opened by several threads ahead of their turn, but frames are numbered file by file.

@@ -298,14 +298,6 @@ TEST(SharedStream, AStackCannotCallItselfCbf) {
   EXPECT_TRUE(seen.at(2).good);
 }
 
-TEST(SharedStream, AFileIsNamedOnce) {
-  const ScratchFolder folder;
-  FileStream stream({cbf(folder, 0), cbf(folder, 1), cbf(folder, 0)}, raw_settings(1));
-  stream.info({});
-  EXPECT_THAT(message_of(ErrorKind::kUsage, [&] { stream.share(nullptr); }),
-              ::testing::AllOf(HasSubstr("image_0.cbf"), HasSubstr("named twice")));
-}
-
 TEST(SharedStream, WhatComesInNoOrderCannotBeShared) {
   const ScratchFolder folder;
   FileStreamSettings settings = raw_settings(1);
