@@ -41,8 +41,8 @@ def job(ranks, *words, program=PROGRAM, starter=()):
             *map(str, words)]
 
 
-def mpirun(ranks, *words, env=None, **kwargs):
-    return subprocess.run(job(ranks, *words, **kwargs), capture_output=True, text=True, check=False, timeout=120,
+def mpirun(ranks, *words, env=None, cwd=None, **kwargs):
+    return subprocess.run(job(ranks, *words, **kwargs), capture_output=True, text=True, check=False, timeout=120, cwd=cwd,
                           env={**os.environ, **(env or {})})
 
 
@@ -329,9 +329,9 @@ def process_of(rank, output):
     return None
 
 
-def start_and_wait_for_rows(words, output, rank, starter=()):
-    """A job of two ranks, when this one has stored frames; and its process."""
-    running = subprocess.Popen(job(2, *words, starter=starter), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start_and_wait_for_rows(words, output, rank, starter=(), ranks=2):
+    """A job, when this rank has stored frames; and its process."""
+    running = subprocess.Popen(job(ranks, *words, starter=starter), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     part = pathlib.Path(f"{output}.parts/part_{rank:03d}.nxs")
     for _ in range(3000):
         with contextlib.suppress(OSError, KeyError):
@@ -396,3 +396,173 @@ def test_a_slow_rank_gets_less_to_do(slow_inputs, slow_alone, tmp_path):
     assert running.returncode == 0, running.communicate()[1]
     assert_same(output, slow_alone)
     assert rows(tmp_path / "out.nxs.parts/part_001.nxs") < SLOW / 3
+
+
+# What earlier runs left, and other programs do.
+
+
+def test_a_first_rank_that_fails_at_once_holds_up_nobody(scan, tmp_path):
+    words = ["integrate", "-p", scan.poni, *OPTIONS, "-q", "-o", tmp_path / "out.nxs"]
+    assert mpirun(3, *words, *scan.files[:12]).returncode == 0
+    with h5py.File(tmp_path / "out.nxs.parts/part_000.nxs"):  # a viewer, that keeps a writer out
+        done = mpirun(3, *words, "--append", scan.folder, starter=AT_ONCE)
+    assert done.returncode == OUTPUT and "part_000.nxs" in errors(done.stderr)[0], done.stderr
+    assert mpirun(3, *words, "--append", scan.folder).returncode == 0
+
+
+@release_only
+def test_parts_of_ranks_that_are_gone_are_closed(annulus, slow_inputs, slow_alone, tmp_path):
+    output = tmp_path / "out.nxs"
+    words = ["integrate", *slow_inputs, "-o", output, "--append"]
+    running, process = start_and_wait_for_rows(words, output, 2, ranks=3)
+    os.kill(process, signal.SIGKILL)
+    running.communicate(timeout=60)
+    parts = sorted((tmp_path / "out.nxs.parts").glob("*"))
+    done = annulus("merge", "--virtual", *parts, "-o", tmp_path / "killed.nxs")
+    assert done.returncode == INPUT and "is not closed" in done.stderr, done.stderr
+    assert mpirun(2, *words).returncode == 0
+    assert_same(output, slow_alone)  # as h5py reads it
+
+
+def test_ranks_that_see_other_files_are_refused(scan, tmp_path):
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || set -- "$@" {scan.files[10]}\nexec {PROGRAM} "$@"\n')
+    wrapper.chmod(0o755)
+    words = ["integrate", "-p", scan.poni, *OPTIONS, "-q", "-o", tmp_path / "out.nxs", *scan.files[:10]]
+    done = mpirun(2, *words, program=wrapper, starter=AT_ONCE)
+    assert done.returncode == INPUT and "rank 1 of 2: sees other files than the first rank, which sees 10" in errors(done.stderr)[0]
+    assert not (tmp_path / "out.nxs").exists()
+
+
+def test_other_names_of_a_file_are_refused_at_once(scan, tmp_path):
+    words = ["integrate", "-p", scan.poni, *OPTIONS, "-q", "-o", tmp_path / "out.nxs"]
+    done = mpirun(2, *words, scan.folder, scan.folder / ".", starter=AT_ONCE)
+    assert done.returncode == USAGE and "is named twice" in errors(done.stderr)[0], done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@release_only
+def test_a_wrong_command_spoils_nothing(scan, tmp_path):
+    """Files that came between others, and other options: the right command goes on as if they had never been given."""
+    (tmp_path / "files").mkdir()
+    names = [tmp_path / f"files/f_{i:03d}.cbf" for i in range(60)]
+    for i, name in enumerate(names):
+        name.symlink_to(scan.files[i % 24])
+    words = ["integrate", "-p", scan.poni, "-q", "-o", tmp_path / "out.nxs"]
+    assert mpirun(2, *words, "-n", 100, *names[::2]).returncode == 0
+    first = contents(tmp_path / "out.nxs")
+    done = mpirun(4, *words, "-n", 100, "--append", *names, starter=AT_ONCE)
+    assert done.returncode == OUTPUT and "frame" in errors(done.stderr)[0] and "of the scan already" in errors(done.stderr)[0]
+    done = mpirun(4, *words, "-n", 101, "--append", *names[::2], starter=AT_ONCE)
+    assert done.returncode == OUTPUT and "101" in errors(done.stderr)[0], done.stderr
+    done = mpirun(2, *words, "-n", 100, "--append", *names[::2])
+    assert done.returncode == 0, done.stderr
+    assert_same(tmp_path / "out.nxs", first)
+
+
+def test_longer_names_go_on(annulus, scan, tmp_path):
+    """Texts of all parts have one length."""
+    long = tmp_path / ("x" * 200)
+    long.mkdir()
+    names = [tmp_path / f"f_{i:02d}.cbf" for i in range(20)] + [long / f"g_{i:02d}.cbf" for i in range(20)]
+    for i, name in enumerate(names):
+        name.symlink_to(scan.files[i % 24])
+    words = ["integrate", "-p", scan.poni, *OPTIONS, "-q", "-o", "out.nxs"]
+    assert mpirun(2, *words, *(name.name for name in names[:20]), cwd=tmp_path).returncode == 0
+    done = mpirun(3, *words, "--append", *(name.name for name in names[:20]), *names[20:], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert rows(tmp_path / "out.nxs") == 40 and annulus("verify", tmp_path / "out.nxs").returncode == 0
+
+
+def test_what_others_write_and_own_is_not_removed(scan, slow_inputs, tmp_path):
+    output = tmp_path / "out.nxs"
+    running, _ = start_and_wait_for_rows(["integrate", *slow_inputs, "-o", output], output, 1)
+    words = ["integrate", "-p", scan.poni, *OPTIONS, "-q", "-o", output, "--overwrite", scan.folder]
+    done = mpirun(2, *words, starter=AT_ONCE)
+    assert done.returncode == OUTPUT and "another program is writing this file" in errors(done.stderr)[0], done.stderr
+    assert running.wait(timeout=60) == 0 and rows(output) == SLOW
+    thesis, foreign = (tmp_path / f"out.nxs.parts/{name}" for name in ("part_of_my_thesis.nxs", "part_007.nxs"))
+    for path in (thesis, foreign):
+        path.write_text("not ours")
+    done = mpirun(2, *words, starter=AT_ONCE)
+    assert done.returncode == OUTPUT and "part_007.nxs: is no output that annulus wrote" in errors(done.stderr)[0], done.stderr
+    assert rows(output) == SLOW
+    foreign.unlink()
+    assert mpirun(2, *words).returncode == 0
+    assert rows(output) == 24 and thesis.read_text() == "not ours"
+
+
+@release_only
+def test_a_job_that_was_killed_while_it_replaced_an_output_goes_on(scan, annulus, slow_inputs, slow_alone, tmp_path):
+    output = tmp_path / "out.nxs"
+    assert annulus("integrate", "-p", scan.poni, *OPTIONS, "-q", "-o", output, scan.folder).returncode == 0
+    words = ["integrate", *slow_inputs, "-o", output]
+    running, process = start_and_wait_for_rows([*words, "--overwrite"], output, 1)
+    os.kill(process, signal.SIGKILL)
+    running.communicate(timeout=60)
+    done = mpirun(2, *words, "--append")
+    assert done.returncode == 0, done.stderr
+    assert_same(output, slow_alone)
+
+
+def test_places_where_no_master_can_be_are_refused_at_once(scan, tmp_path):
+    words = ["integrate", "-p", scan.poni, *OPTIONS, "-q", "--overwrite", scan.folder, "-o"]
+    foreign = tmp_path / "foreign.nxs"
+    foreign.write_text("not ours")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/out.nxs.parts").symlink_to(tmp_path / "elsewhere")
+    for place, message in ((foreign, "is no output that annulus wrote"),
+                           (tmp_path / "run/out.nxs", "does not lie below the folder of"),
+                           (os.fsdecode(os.fsencode(tmp_path) + b"/a\xffb.nxs"), "is no name in UTF-8")):
+        done = subprocess.run(job(2, *words, place, starter=AT_ONCE), capture_output=True, check=False, timeout=120)
+        text = done.stderr.decode(errors="replace")
+        assert done.returncode == OUTPUT and message in text, text
+    assert foreign.read_text() == "not ours" and not list((tmp_path / "elsewhere").iterdir())
+    assert not (tmp_path / "foreign.nxs.parts").exists()
+
+
+def test_parts_lie_beside_the_real_output(scan, annulus, tmp_path):
+    (tmp_path / "real").mkdir()
+    words = ["integrate", "-p", scan.poni, *OPTIONS, "-q", scan.folder, "-o"]
+    assert mpirun(2, *words, tmp_path / "real/out.nxs").returncode == 0
+    first = contents(tmp_path / "real/out.nxs")
+    (tmp_path / "link.nxs").symlink_to("real/out.nxs")
+    assert mpirun(2, *words, tmp_path / "link.nxs", "--overwrite").returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.nxs", "real"]
+    assert_same(tmp_path / "real/out.nxs", first)
+    assert annulus("verify", tmp_path / "link.nxs").returncode == 0
+
+
+def test_correlations_go_on_with_the_scale_that_they_have(annulus, tmp_path):
+    random = numpy.random.default_rng(3)
+    numpy.save(tmp_path / "a.npy", random.normal(0, 1, (120, 4, 16)))
+    numpy.save(tmp_path / "b.npy", random.normal(0, 2, (120, 4, 16)))
+    for output in ("one.nxs", "two.nxs"):
+        assert annulus("correlate", "--polar", "-q", tmp_path / "a.npy", "-o", tmp_path / output).returncode == 0
+    words = ["correlate", "--polar", "-q", "--append", tmp_path / "b.npy", "-o"]
+    assert annulus(*words, tmp_path / "one.nxs").returncode == 0
+    # A killed program had begun to write a part.
+    (tmp_path / "two.nxs.parts").mkdir()
+    (tmp_path / "two.nxs.parts/part_000.nxs.4tz1.part").write_bytes(b"half")
+    done = mpirun(2, *words, tmp_path / "two.nxs")
+    assert done.returncode == 0, done.stderr
+    with h5py.File(tmp_path / "one.nxs") as one, h5py.File(tmp_path / "two.nxs") as two:
+        assert one["/entry/process/scale"][()] == two["/entry/process/scale"][()]
+        assert numpy.array_equal(one["/entry/correlation/signal"], two["/entry/correlation/signal"])
+    assert not (tmp_path / "two.nxs.parts").exists()
+
+
+def test_correlations_that_cannot_be_added_up_keep_their_parts(annulus, tmp_path):
+    images = numpy.random.default_rng(3).normal(0, 1, (120, 4, 16))
+    with h5py.File(tmp_path / "data.h5", "w") as file:
+        file["polar"] = images
+    with h5py.File(tmp_path / "master.h5", "w") as file:
+        file["polar"] = h5py.ExternalLink("data.h5", "/polar")
+    words = ["correlate", "--polar", "-q", "--scale", 5, "-o", "c2.nxs"]
+    done = mpirun(2, *words, "data.h5::/polar", "master.h5::/polar", cwd=tmp_path, starter=AT_ONCE)
+    assert done.returncode == INPUT and "was correlated twice" in errors(done.stderr)[0], done.stderr
+    assert len(list((tmp_path / "c2.nxs.parts").glob("part_*.nxs"))) == 2
+    # What does not fit is refused before the work.
+    done = mpirun(2, *words, "--keep-mean", "--append", "data.h5::/polar", cwd=tmp_path, starter=AT_ONCE)
+    assert done.returncode == OUTPUT and "cannot be continued: --keep-mean" in errors(done.stderr)[0], done.stderr

@@ -36,6 +36,18 @@ TEST_P(RanksOf, DealEveryFrameOnceAndInOrder) {
   EXPECT_THAT(dealt, testing::Each(testing::Truly([](const auto& times) { return times == 1; })));
 }
 
+TEST(MessagingRanks, NobodyWaitsForABlockOfAFirstRankThatStoppedBeforeItDealt) {
+  run_as_ranks(3, [](Ranks& ranks) {
+    if (ranks.is_first()) {
+      std::this_thread::sleep_for(50ms);  // the others have asked
+      ranks.stop_all();
+    } else {
+      EXPECT_EQ(ranks.deal(0)->next(), std::nullopt);
+    }
+    ranks.wait_for_all();
+  });
+}
+
 TEST_P(RanksOf, DealAgain) {
   std::atomic<std::uint64_t> first_frames = 0;
   run_as_ranks(GetParam(), [&](Ranks& ranks) {
