@@ -6,6 +6,7 @@
 #include <annulus/engine/scan_plan.hpp>
 #include <annulus/engine/share.hpp>
 #include <annulus/outputs/matrix_file.hpp>
+#include <annulus/outputs/nexus_sink.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/outputs/stored_frames.hpp>
 #include <annulus/version.hpp>

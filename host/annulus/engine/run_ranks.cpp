@@ -4,6 +4,7 @@
 #include <annulus/engine/run_ranks.hpp>
 #include <annulus/outputs/held_frames.hpp>
 #include <annulus/outputs/master_file.hpp>
+#include <annulus/outputs/nexus_sink.hpp>
 #include <annulus/ranks/together.hpp>
 
 #include <fmt/format.h>

@@ -211,7 +211,7 @@ std::vector<PartFile> describe_parts(const fs::path& master, const MergedRows& r
 
 WholeFileKind kind_of(IfExists if_exists) {
   if (if_exists == IfExists::kAppend) return {"master", "`output`", layout::is_master};
-  return {"output", "`output`", layout::is_output};
+  return {"NeXus output", "`output`", layout::is_output};
 }
 
 void check_removable(const fs::path& path) {

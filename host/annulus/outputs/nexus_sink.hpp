@@ -43,6 +43,14 @@ void cut_to(hid_t file, std::uint64_t frames, WriteFault& fault);
 // the number of frames.
 std::uint64_t repair_nexus(const std::filesystem::path& path, const std::shared_ptr<WriteFault>& fault);
 
+// Throws kOutput unless frames of this job and run can follow those in an output, or stand beside them as
+// another part of the same scan.
+void check_same_job(const std::filesystem::path& output, const Job& job, const RunDescription& run);
+
+// Closes an output that a killed program left, with the frames that are stored. One that is closed stays as
+// it is. Throws kOutput, also if another program writes it.
+void close_left(const std::filesystem::path& output);
+
 // Writes in two steps, so that no reader, no crash and no power failure can leave half a frame: append()
 // writes all of a frame but its status; flush() waits until that is on the disk, and only then writes the
 // status of those frames.

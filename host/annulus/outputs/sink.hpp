@@ -2,7 +2,6 @@
 #pragma once
 
 #include <annulus/core/frame.hpp>
-#include <annulus/outputs/place_set.hpp>
 #include <annulus/plan/recipe.hpp>
 #include <annulus/plan/sums.hpp>
 
@@ -16,6 +15,8 @@
 #include <vector>
 
 namespace annulus {
+
+class PlaceSet;
 
 struct ReducedFrame {
   FrameId id;
@@ -84,14 +85,6 @@ enum class IfExists { kRefuse, kOverwrite, kAppend };
 // NeXus NXazint1d, or NXazint2d for cakes, growing and SWMR-readable (docs/output_format.md).
 std::unique_ptr<Sink> open_nexus(const std::filesystem::path& path, const Job& job, const RunDescription& run,
                                  IfExists if_exists);
-
-// Throws kOutput unless frames of this job and run can follow those in an output, or stand beside them as
-// another part of the same scan.
-void check_same_job(const std::filesystem::path& output, const Job& job, const RunDescription& run);
-
-// Closes an output that a killed program left, with the frames that are stored. One that is closed stays as
-// it is. Throws kOutput, also if another program writes it.
-void close_left(const std::filesystem::path& output);
 
 // Text, one file per frame in the folder `path`, or the single file `path` when one frame is expected.
 std::unique_ptr<Sink> open_xy(const std::filesystem::path& path, const Job& job, const RunDescription& run,

@@ -32,7 +32,7 @@ void check_replaceable(const fs::path& path, bool overwrite, const WholeFileKind
   const std::string another = fmt::format("choose another {}", kind.option);
   if (!overwrite)
     throw Error(ErrorKind::kOutput, path.string(), "exists already", "use `overwrite`, or " + another);
-  std::string fault = fmt::format("is no {} that annulus wrote", kind.noun);
+  std::string fault = fmt::format("is not a {} that annulus wrote", kind.noun);
   try {
     if (may_be_replaced(path, kind)) return;
   } catch (const Error& error) {

@@ -271,7 +271,7 @@ class CorrelationPage {
       throw Error(ErrorKind::kInput, correlation_.file.string(),
                   options_.scale == PlotScale::kLog ? "no value is positive" : "no correlation has a value",
                   options_.scale == PlotScale::kLog ? "choose another scale"
-                  : correlation_.counted == 0       ? "no snapshot was counted: `annulus info` says why"
+                  : correlation_.counted == 0       ? "no snapshot was counted: the reasons are in the file"
                                                     : "correlations of means, or of a single angle, are 0");
     }
     view.left_room = widest_label(linear_ticks(grid.y_edges.front(), grid.y_edges.back(), kTicks)) + 3.2;
