@@ -452,7 +452,9 @@ def test_a_wrong_command_spoils_nothing(scan, tmp_path):
     assert mpirun(2, *words, "-n", 100, *names[::2]).returncode == 0
     first = contents(tmp_path / "out.nxs")
     done = mpirun(4, *words, "-n", 100, "--append", *names, starter=AT_ONCE)
-    assert done.returncode == OUTPUT and "frame" in errors(done.stderr)[0] and "of the scan already" in errors(done.stderr)[0]
+    assert done.returncode == OUTPUT and "f_001.cbf: is frame 1 of the scan now, and another one was" in errors(done.stderr)[0]
+    done = mpirun(2, *words, "-n", 100, "--append", *names[2::2], starter=AT_ONCE)
+    assert done.returncode == OUTPUT and "f_002.cbf: was frame 1 of the scan when it was reduced, and is frame 0" in errors(done.stderr)[0]
     done = mpirun(4, *words, "-n", 101, "--append", *names[::2], starter=AT_ONCE)
     assert done.returncode == OUTPUT and "101" in errors(done.stderr)[0], done.stderr
     done = mpirun(2, *words, "-n", 100, "--append", *names[::2])

@@ -181,6 +181,8 @@ RunReport run_planned(const IntegrateConfig& config, const Share* share, const S
     // Rows of parts are alike; longer names are cut.
     if (part.source_length > 0) run.longest_source_name = part.source_length;
   }
+  if (share != nullptr && !share->name_part && config.append)
+    check_order(scan.urls, held_frames({report.output}, run.working_directory));
   const std::shared_ptr<Sink> sink = open_sink(config, report.output, job, run);
   std::shared_ptr<const std::atomic<std::uint64_t>> already_bad;
   if (config.append && scan.stream) already_bad = leave_out_stored(stream, sink, share);

@@ -95,6 +95,7 @@ PartPlace SharedRun::begin_part(const SharedScan& scan) {
   together(ranks_, [&] {
     std::vector<fs::path> others = find_parts(master_);
     for (const fs::path& part : others) scan.check(part);
+    check_order(scan.files, held_frames(others, fs::current_path()));
     std::erase(others, ours);
     held_elsewhere_ = held_frames(others, fs::current_path());
   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/core/frame.hpp>
+#include <annulus/outputs/held_frames.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/sources/frame_dealer.hpp>
 
@@ -57,6 +58,10 @@ Part parse_part(const std::string& text);
 
 // "_03_of_16": parts of one scan have names of their own, which sort as they count. Empty for no part.
 std::string suffix_of_part(const std::string& text);
+
+// Places of frames follow from the order of files. Throws kOutput if files that `held` knows have other
+// places among these than they had: files came between them, or went.
+void check_order(const std::vector<std::string>& files, const HeldFrames& held);
 
 // Every N-th block of a fixed number of frames. Needs nothing but the part: the processes of a job array do
 // not know of each other.

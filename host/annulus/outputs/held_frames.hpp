@@ -5,9 +5,12 @@
 #include <annulus/outputs/sink.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace annulus {
@@ -15,7 +18,11 @@ namespace annulus {
 struct HeldFrames {
   std::function<Held(const FrameId& frame)> find;  // any thread
   std::shared_ptr<PlaceSet> places;                // in the scan
-  std::size_t source_length = 0;                   // of the names of sources; 0 without outputs
+
+  // The place of the first frame of a source, as that of any of its frames says; none if no frame of it is
+  // held.
+  std::function<std::optional<std::uint64_t>(const std::string& source)> first_place;
+  std::size_t source_length = 0;  // of the names of sources; 0 without outputs
 };
 
 // Reads these outputs once, now. Names of frames' sources are relative to `folder`. Outputs that do not exist
