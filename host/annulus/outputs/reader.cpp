@@ -177,6 +177,11 @@ void PatternFile::count_frames() {
   }
 }
 
+void PatternFile::keep_first(std::uint64_t frames) {
+  check_range(0, frames);
+  frames_ = frames;
+}
+
 void PatternFile::read_header() {
   const hid_t file = file_->get();
   const auto text = [&](const std::string& path) { return read_text(file, path).value_or(""); };

@@ -80,6 +80,10 @@ class PatternFile {
   const OutputHeader& header() const { return header_; }
   std::uint64_t frames() const { return frames_; }
 
+  // From now on as if it had been opened when there were only so many: who reads it together with others, who
+  // opened it earlier, sees what they see. There must be as many.
+  void keep_first(std::uint64_t frames);
+
   // Whether its writer had closed it when it was opened: then these are all frames. Files of version 0.1 do
   // not say, and count as closed.
   bool is_closed() const { return closed_; }
