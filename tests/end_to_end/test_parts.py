@@ -1,5 +1,6 @@
 """Parts of a scan, reduced by jobs that know nothing of each other, and outputs that are merged: as one run would have made it."""
 
+import json
 import math
 import shutil
 from fractions import Fraction
@@ -238,6 +239,26 @@ def test_frames_that_no_part_holds_are_no_rows(annulus, inputs, outputs, tmp_pat
     assert_same(path, outputs[1])
 
 
+def test_parts_that_are_missing_at_the_end_are_named(annulus, outputs, tmp_path):
+    """No frame behind them says so."""
+    path, parts = copied(outputs, tmp_path / "run")
+    for words in ([], ["--virtual"], ["--mean"]):
+        done = good(annulus("merge", *parts[:2], "-o", path, "--overwrite", *words), 0, SOME_BAD)
+        assert "annulus: warning: part 3 of 3 is not among the files\n" in done.stderr
+        assert words == ["--mean"] or "merged, 2 bad; 8 of the scan are in none of them; part 3 of 3 is not among" in done.stdout
+    done = good(annulus("merge", parts[1], "-o", path, "--overwrite", "--json"), 0, SOME_BAD)
+    assert json.loads(done.stdout)["missing_parts"] == ["1/3", "3/3"] and "parts 1 and 3 of 3 are not among" in done.stderr
+    done = good(annulus("merge", *parts, "-o", path, "--overwrite", "--json"), SOME_BAD)
+    assert json.loads(done.stdout)["missing_parts"] == [] and done.stderr == ""
+
+
+def test_parts_of_other_numbers_of_parts_are_refused(annulus, inputs, outputs, tmp_path):
+    other = tmp_path / "other.nxs"
+    good(annulus("integrate", *inputs.options, "-o", other, "--part", "2/6"), 0, SOME_BAD)
+    done = annulus("merge", outputs[2][0], other, "-o", tmp_path / "x.nxs")
+    assert done.returncode == 3 and "one is part 1 of 3, the other part 2 of 6" in done.stderr
+
+
 def test_parts_that_were_ended_go_on(annulus, inputs, outputs, tmp_path):
     path, parts = copied(outputs, tmp_path / "run")
     options = [str(option) for option in inputs.options]
@@ -365,3 +386,58 @@ def test_what_a_part_cannot_be(annulus, scan, inputs, outputs, master, tmp_path)
     # A name of its own for each, unless the user says so.
     good(annulus("integrate", "-n", 50, "-p", scan.poni, scan.files[0], "--part", "07/12", cwd=tmp_path))
     assert (tmp_path / f"{scan.files[0].stem}_07_of_12.nxs").exists()
+
+
+# Parts of correlations.
+
+# As APART, and the names of the options by which these runs differ.
+APART_OF_CORRELATIONS = {"/entry/process/date", "/entry/process/configuration"} | {
+    f"/entry/process/options/{name}" for name in ("append", "output", "scale")}
+
+
+def assert_same_correlation(path, expected):
+    found = [{name: item for name, item in contents(file).items() if name[-1] != "@" and name not in APART_OF_CORRELATIONS}
+             for file in (path, expected)]
+    assert set(found[0]) == set(found[1])
+    assert [name for name in found[1] if found[0][name] != found[1][name]] == []
+
+
+@pytest.fixture(scope="module")
+def correlations(annulus, tmp_path_factory):
+    """Of 12 polar images, as a whole and in three parts, of which the last has no block of them."""
+    folder = tmp_path_factory.mktemp("correlations")
+    images = folder / "polar.npy"
+    numpy.save(images, numpy.random.default_rng(11).poisson(30, (12, 20, 32)).astype(numpy.float32))
+    options = ["correlate", "--polar", "--legendre", 4, "--flat-ewald", images]
+    good(annulus(*options, "-o", folder / "whole.nxs"))
+    parts = [folder / f"c{k}.nxs" for k in (1, 2, 3)]
+    for k, part in enumerate(parts, 1):
+        done = good(annulus(*options, "-o", part, "--part", f"{k}/3", "--json"))
+        assert json.loads(done.stdout)["output"] == str(part) and json.loads(done.stdout)["finished"]
+    return folder / "whole.nxs", parts
+
+
+def test_a_part_of_a_correlation_without_an_image_is_a_part(annulus, correlations, tmp_path):
+    whole, parts = correlations
+    with h5py.File(parts[2]) as file:
+        assert len(file["entry/snapshots/status"]) == 0 and file["entry/process/finished"][()]
+    assert "0 frames verified, 0 bad" in good(annulus("verify", parts[2])).stdout
+    assert "counted: 0" in good(annulus("info", parts[2])).stdout
+    for order in (parts, parts[::-1]):
+        merged = tmp_path / f"{order[0].stem}.nxs"
+        good(annulus("merge", *order, "-o", merged))
+        assert_same_correlation(merged, whole)
+
+
+def test_a_correlation_without_all_parts_says_which_and_is_not_finished(annulus, correlations, tmp_path):
+    whole, parts = correlations
+    merged = tmp_path / "merged.nxs"
+    done = good(annulus("merge", parts[0], parts[2], "-o", merged, "--json"))
+    assert "annulus: warning: part 2 of 3 is not among the files, so the correlation is not finished" in done.stderr
+    assert json.loads(done.stdout)["missing_parts"] == ["2/3"] and not json.loads(done.stdout)["finished"]
+    with h5py.File(merged) as file:
+        assert not file["entry/process/finished"][()] and file["entry/process/options/part"][()] == b""
+    # A run over the whole scan adds what is missing, and finishes it.
+    images = whole.parent / "polar.npy"
+    good(annulus("correlate", "--polar", "--legendre", 4, "--flat-ewald", images, "-o", merged, "--append"))
+    assert_same_correlation(merged, whole)

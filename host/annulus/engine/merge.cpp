@@ -182,7 +182,7 @@ class Merger {
 };
 
 MergeReport report_of(const MergedRows& rows) {
-  MergeReport report{rows.frames, rows.bad, rows.missing, {}};
+  MergeReport report{rows.frames, rows.bad, rows.missing, rows.missing_parts, {}};
   for (const MergeInput& input : rows.inputs) {
     if (!input.closed) report.unclosed.push_back(input.path);
   }
@@ -197,7 +197,7 @@ MergeReport merge_outputs(const MergeOptions& options, std::stop_token stop,
   if (options.to == MergeTo::kMaster) {
     const MasterContent content = write_master(options.output, options.inputs,
                                                options.overwrite ? IfExists::kOverwrite : IfExists::kRefuse);
-    return {content.frames, content.bad, content.missing, {}};
+    return {content.frames, content.bad, content.missing, content.missing_parts, {}};
   }
   Merger merger(options, std::move(stop), on_progress);
   FileBeside output(options.output, options.overwrite);

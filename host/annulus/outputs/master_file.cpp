@@ -255,7 +255,7 @@ MasterContent write_master(const fs::path& master, const std::vector<fs::path>& 
     const std::uint64_t header = read_whole_number(file, layout::kHeaderChecksum).value_or(0);
     overwrite_number(file, layout::kClosingChecksum, closing_checksum(file, header, rows.frames));
   });
-  return {rows.frames, rows.bad, rows.missing};
+  return {rows.frames, rows.bad, rows.missing, rows.missing_parts};
 }
 
 }  // namespace annulus

@@ -2,6 +2,7 @@
 // beside it.
 #pragma once
 
+#include <annulus/outputs/scan_parts.hpp>
 #include <annulus/outputs/sink.hpp>
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct MasterContent {
   std::uint64_t frames = 0;
   std::uint64_t bad = 0;
   std::uint64_t missing = 0;  // places before the last one that no part holds: a process did not get so far
+  std::vector<Part> missing_parts;  // of a scan whose parts were jobs of an array
 };
 
 // Writes, or replaces, the master of these parts: outputs of one plan and of one scan, closed or not, that

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace annulus {
 namespace {
@@ -82,6 +83,7 @@ class RowMerger {
       }
     }
     check_same(path, file.header(), sums.job().plan->pixel_type);
+    note_part(path, file.header());
     const std::size_t number = merged_.inputs.size();
     MergeInput input{path, file.header(), file.frames(), 0, file.is_closed()};
     std::uint64_t row = 0;
@@ -111,6 +113,7 @@ class RowMerger {
     const std::uint64_t end =
         merged_.runs.empty() ? 0 : merged_.runs.back().number + merged_.runs.back().count;
     merged_.missing = end - merged_.frames;
+    merged_.missing_parts = parts_.missing();
     return std::move(merged_);
   }
 
@@ -123,6 +126,18 @@ class RowMerger {
     refuse_merge(path,
                  fmt::format("does not fit {}, they differ: {}", merged_.inputs.front().path.string(), what),
                  "merge outputs of one plan, with the same columns");
+  }
+
+  void note_part(const fs::path& path, const OutputHeader& header) {
+    const auto part = part_of_scan(header.config_json, header.working_directory);
+    if (!part) return;
+    if (!first_part_) first_part_ = {path, *part};
+    const std::string what = difference_of_scans(first_part_->second, *part);
+    if (order_ == RowOrder::kByNumber && !what.empty()) {
+      refuse_merge(path, fmt::format("does not fit {}: {}", first_part_->first.string(), what),
+                   "merge parts of one scan; `scans` puts different scans one behind the other");
+    }
+    parts_.add(*part);
   }
 
   void add_row(std::size_t input, std::uint64_t row, std::uint64_t number) {
@@ -169,6 +184,8 @@ class RowMerger {
   RowOrder order_;
   PixelType type_ = PixelType::kI32;
   KnownFrames known_;
+  std::optional<std::pair<fs::path, PartOfScan>> first_part_;
+  PartsThere parts_;
   MergedRows merged_;
 };
 

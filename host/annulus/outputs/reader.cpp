@@ -194,6 +194,7 @@ void PatternFile::read_header() {
   header_.plan_hash = text(input + "/plan_hash");
   header_.poni_text = text(input + "/poni");
   header_.config_json = text(input + "/configuration");
+  header_.working_directory = text(layout::kWorkingDirectory);
   header_.options = read_options(file);
   header_.has_errors = has_object(file, layout::kErrors);
   for (const double side :

@@ -24,6 +24,7 @@ struct OutputHeader {
   std::string plan_hash;
   std::string poni_text;
   std::string config_json;
+  std::filesystem::path working_directory;  // of the run: what names of sources are relative to
   std::vector<std::pair<std::string, std::string>> options;  // in the order of the command table
 
   std::vector<Axis> axes;  // as of the plan: one of patterns, two of cakes
