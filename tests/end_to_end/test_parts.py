@@ -2,6 +2,7 @@
 
 import json
 import math
+import pathlib
 import shutil
 from fractions import Fraction
 
@@ -441,3 +442,90 @@ def test_a_correlation_without_all_parts_says_which_and_is_not_finished(annulus,
     images = whole.parent / "polar.npy"
     good(annulus("correlate", "--polar", "--legendre", 4, "--flat-ewald", images, "-o", merged, "--append"))
     assert_same_correlation(merged, whole)
+
+
+# Parts that do not belong together, although nothing in their frames says so.
+
+def test_parts_of_different_scans_are_refused(annulus, scan, tmp_path):
+    scans = [tmp_path / name for name in ("monday", "tuesday")]
+    for number, folder in enumerate(scans):
+        folder.mkdir()
+        for i in range(12):
+            (folder / f"f_{i:02d}.cbf").symlink_to(scan.files[12 * number + i])
+    parts = [tmp_path / f"p{k}.nxs" for k in (1, 2)]
+    for k, (folder, part) in enumerate(zip(scans, parts), 1):
+        good(annulus("integrate", "-n", 100, "-p", scan.poni, folder, "-o", part, "--part", f"{k}/2"))
+    for words in ([], ["--virtual"], ["--mean"]):
+        done = annulus("merge", *parts, "-o", tmp_path / "x.nxs", *words)
+        assert done.returncode == 3 and "parts of different scans" in done.stderr and "tuesday" in done.stderr, done.stderr
+        assert "--scans puts" in done.stderr and not (tmp_path / "x.nxs").exists()
+    # As different scans they go together, and of both a part is missing.
+    done = good(annulus("merge", *parts, "-o", tmp_path / "x.nxs", "--scans"))
+    assert "part 2 of 2; part 1 of 2 are not among the files" in done.stderr
+
+
+def test_parts_that_are_divided_by_different_monitors_are_refused(annulus, scan, tmp_path):
+    table = tmp_path / "m.csv"
+    table.write_text("i0,i1\n" + "".join(f"{100 + i},{200 - i}\n" for i in range(24)))
+    columns = [word for name in ("i0", "i1") for word in ("--column", f"{name}={table}#{name}")]
+    run = ["integrate", "-n", 100, "-p", scan.poni, *columns, scan.folder]
+    parts = {name: tmp_path / f"{name}.nxs" for name in ("i0", "i1", "none", "twice", "fits")}
+    good(annulus(*run, "-o", parts["i0"], "--part", "1/2", "--monitor", "i0"))
+    good(annulus(*run, "-o", parts["i1"], "--part", "2/2", "--monitor", "i1"))
+    good(annulus(*run, "-o", parts["none"], "--part", "2/2"))
+    good(annulus(*run, "-o", parts["twice"], "--part", "2/2", "--monitor", "i0", "--normalization-factor", 2))
+    good(annulus(*run, "-o", parts["fits"], "--part", "2/2", "--monitor", "i0"))
+    for other, words in {"i1": "their monitors: i0 and i1", "none": "their monitors: i0 and none",
+                         "twice": "their --normalization-factor: 1 and 2"}.items():
+        for kind in ([], ["--virtual"], ["--sum"]):
+            done = annulus("merge", parts["i0"], parts[other], "-o", tmp_path / "x.nxs", *kind)
+            assert done.returncode == 3 and words in done.stderr and "annulus renormalise" in done.stderr, done.stderr
+    good(annulus("merge", parts["i0"], parts["fits"], "-o", tmp_path / "x.nxs"))
+    # What is divided anew goes together.
+    good(annulus("renormalise", parts["none"], "-o", tmp_path / "anew.nxs", "--monitor", "i0"))
+    good(annulus("merge", parts["i0"], tmp_path / "anew.nxs", "-o", tmp_path / "y.nxs"))
+    with h5py.File(tmp_path / "x.nxs") as file, h5py.File(tmp_path / "y.nxs") as anew:
+        assert file["entry/data/I"][()].tobytes() == anew["entry/data/I"][()].tobytes()
+
+
+def test_an_output_is_not_continued_with_another_monitor(annulus, scan, tmp_path):
+    table, other = tmp_path / "m.csv", tmp_path / "other.csv"
+    table.write_text("i0,i1\n" + "".join(f"{100 + i},{200 - i}\n" for i in range(24)))
+    other.write_bytes(table.read_bytes())
+    out = tmp_path / "out.nxs"
+    columns = [word for name in ("i0", "i1") for word in ("--column", f"{name}={table}#{name}")]
+    run = ["integrate", "-n", 100, "-p", scan.poni, *columns, "-o", out, "--append"]
+    good(annulus(*run, "--monitor", "i0", *scan.files[:8]))
+    before = out.read_bytes()
+    for words, said in ((["--monitor", "i1"], "their monitors: i0 and i1"), ([], "their monitors: i0 and none")):
+        done = annulus(*run, *words, *scan.files[:12])
+        assert done.returncode == 5 and said in done.stderr, done.stderr
+        assert out.read_bytes() == before
+    # The same monitor out of another file, and a factor, which every run may have.
+    good(annulus("integrate", "-n", 100, "-p", scan.poni, "--column", f"i0={other}#i0", "--column", f"i1={other}#i1", "--monitor",
+                 "i0", "--normalization-factor", 2, "-o", out, "--append", *scan.files[:12]))
+    with h5py.File(out) as file:
+        assert len(file["entry/frames/status"]) == 12
+
+
+def test_a_master_does_not_mix_names_from_different_folders(annulus, scan, tmp_path):
+    above, inside = tmp_path / "run", tmp_path / "run/frames"
+    inside.mkdir(parents=True)
+    for i in range(20):
+        (inside / f"f_{i:02d}.cbf").symlink_to(scan.files[i])
+    names = sorted(path.name for path in inside.iterdir())
+    run = ["integrate", "-n", 100, "-p", scan.poni]
+    good(annulus(*run, "-o", above / "p1.nxs", "--part", "1/2", *(f"frames/{name}" for name in names), cwd=above))
+    good(annulus(*run, "-o", above / "p2.nxs", "--part", "2/2", *names, cwd=inside))
+    good(annulus(*run, "-o", above / "q2.nxs", "--part", "2/2", *(inside / name for name in names), cwd=inside))
+    done = annulus("merge", above / "p1.nxs", above / "p2.nxs", "-o", above / "x.nxs", "--virtual")
+    assert done.returncode == 3 and f"was made in {inside}" in done.stderr and "f_08.cbf" in done.stderr, done.stderr
+    assert "leave --virtual out, so that frames and their names are copied" in done.stderr and not (above / "x.nxs").exists()
+    # Copied names say where frames are, and so do names from the root.
+    for name, parts, words in (("copied", ("p1", "p2"), []), ("master", ("p1", "q2"), ["--virtual"])):
+        merged = above / f"{name}.nxs"
+        good(annulus("merge", *(above / f"{part}.nxs" for part in parts), "-o", merged, *words))
+        with h5py.File(merged) as file:
+            folder = file["entry/reduction/input/working_directory"][()].decode()
+            for place, source in enumerate(file["entry/frames/source"][()].ravel()):
+                assert (pathlib.Path(folder) / source.decode()).samefile(inside / names[place])

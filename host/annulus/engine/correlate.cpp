@@ -188,15 +188,6 @@ class CorrelationTaker final : public SnapshotTaker {
   std::uint64_t checkpoints_ = 0;
 };
 
-// What a monitor is called where it comes from: tables of other scans may have it under the same name.
-std::string monitor_of(const IntegrateConfig& config) {
-  const WantedColumns wanted = parse_columns(config.columns, config.monitor);
-  for (const ColumnSpec& spec : wanted.columns) {
-    if (spec.column.name == wanted.monitor) return spec.key;
-  }
-  return wanted.monitor;
-}
-
 CorrelationRecord new_record(const CorrelateConfig& config, const SnapshotScan& scan) {
   CorrelationRecord record;
   record.setup.shape = scan.shape();

@@ -1,4 +1,5 @@
 #include <annulus/core/error.hpp>
+#include <annulus/engine/columns.hpp>
 #include <annulus/engine/merge.hpp>
 #include <annulus/engine/merged_pattern.hpp>
 #include <annulus/engine/stored_output.hpp>
@@ -71,7 +72,8 @@ class Merger {
       : options_(options),
         stop_(std::move(stop)),
         on_progress_(on_progress),
-        rows_(merge_rows(options.inputs, options.scans ? RowOrder::kByFile : RowOrder::kByNumber)),
+        rows_(merge_rows(options.inputs, options.scans ? RowOrder::kByFile : RowOrder::kByNumber,
+                         difference_of_division)),
         inputs_(rows_.inputs) {
     if (rows_.frames == 0)
       throw Error(ErrorKind::kInput, options.inputs.front().string(),
@@ -195,8 +197,9 @@ MergeReport merge_outputs(const MergeOptions& options, std::stop_token stop,
                           const std::function<void(const ReductionProgress&)>& on_progress) {
   check_options(options);
   if (options.to == MergeTo::kMaster) {
-    const MasterContent content = write_master(options.output, options.inputs,
-                                               options.overwrite ? IfExists::kOverwrite : IfExists::kRefuse);
+    const MasterContent content =
+        write_master(options.output, options.inputs,
+                     options.overwrite ? IfExists::kOverwrite : IfExists::kRefuse, difference_of_division);
     return {content.frames, content.bad, content.missing, content.missing_parts, {}};
   }
   Merger merger(options, std::move(stop), on_progress);

@@ -1,11 +1,17 @@
 #include <annulus/core/clock.hpp>
 #include <annulus/core/error.hpp>
+#include <annulus/engine/columns.hpp>
 #include <annulus/engine/ranked_run.hpp>
 #include <annulus/engine/run_ranks.hpp>
 #include <annulus/outputs/held_frames.hpp>
 #include <annulus/outputs/master_file.hpp>
+#include <annulus/outputs/reader.hpp>
 #include <annulus/ranks/together.hpp>
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <system_error>
@@ -40,6 +46,7 @@ class SharedRun {
  private:
   fs::path begin_part(const fs::path& output);
   void make_room() const;
+  void check_parts(const std::vector<fs::path>& parts) const;
   void reduce_part();
   void write_whole();
 
@@ -50,6 +57,27 @@ class SharedRun {
   std::function<Held(const FrameId&)> held_elsewhere_;
   RunReport report_;
 };
+
+// Before any rank writes: those whose part is there would be refused, and the others go on without them.
+void SharedRun::check_parts(const std::vector<fs::path>& parts) const {
+  const std::string ours = to_json(config_).dump();
+  const auto is_relative = [](const std::string& input) { return fs::path(input).is_relative(); };
+  for (const fs::path& part : parts) {
+    const OutputHeader header = PatternFile(part).header();
+    if (const std::string what = difference_of_division(header.config_json, ours); !what.empty()) {
+      throw Error(ErrorKind::kOutput, part.string(),
+                  fmt::format("its frames and those of this run do not go together, they differ: {}", what),
+                  "give the options that it was made with, or choose another `output`");
+    }
+    // A part that is made now would name frames from here, and the master has one folder for all.
+    if (header.working_directory != fs::current_path() && std::ranges::any_of(config_.inputs, is_relative)) {
+      throw Error(ErrorKind::kOutput, part.string(),
+                  fmt::format("was made in {}, which names of its frames are relative to",
+                              header.working_directory.string()),
+                  "go on in that folder, or name the inputs from the root");
+    }
+  }
+}
 
 // What earlier runs left is refused, removed, or gone on with. Only the first rank does this.
 void SharedRun::make_room() const {
@@ -62,6 +90,7 @@ void SharedRun::make_room() const {
       throw Error(ErrorKind::kOutput, master_.string(), "is the output of one process, and has no parts",
                   "go on with one process, or choose another name");
     }
+    check_parts(parts);
   } else if (config_.overwrite) {
     if (there && is_master(master_)) fs::remove(master_, ignored);  // it is nothing without its parts
     for (const fs::path& part : parts) fs::remove(part, ignored);

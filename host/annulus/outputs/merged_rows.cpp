@@ -70,7 +70,7 @@ std::string difference(const OutputHeader& one, const OutputHeader& other) {
 
 class RowMerger {
  public:
-  explicit RowMerger(RowOrder order) : order_(order) {}
+  RowMerger(RowOrder order, const DifferenceOfRuns& difference) : order_(order), difference_(difference) {}
 
   void add(const fs::path& path) {
     const PatternFile file(path);
@@ -83,6 +83,7 @@ class RowMerger {
       }
     }
     check_same(path, file.header(), sums.job().plan->pixel_type);
+    check_same_run(path, file.header());
     note_part(path, file.header());
     const std::size_t number = merged_.inputs.size();
     MergeInput input{path, file.header(), file.frames(), 0, file.is_closed()};
@@ -126,6 +127,15 @@ class RowMerger {
     refuse_merge(path,
                  fmt::format("does not fit {}, they differ: {}", merged_.inputs.front().path.string(), what),
                  "merge outputs of one plan, with the same columns");
+  }
+
+  void check_same_run(const fs::path& path, const OutputHeader& header) const {
+    if (!difference_ || merged_.inputs.empty()) return;
+    const MergeInput& first = merged_.inputs.front();
+    const std::string what = difference_(first.header.config_json, header.config_json);
+    if (what.empty()) return;
+    refuse_merge(path, fmt::format("does not fit {}, they differ: {}", first.path.string(), what),
+                 "divide all by the same: `annulus renormalise` does so without reading the frames again");
   }
 
   void note_part(const fs::path& path, const OutputHeader& header) {
@@ -182,6 +192,7 @@ class RowMerger {
   }
 
   RowOrder order_;
+  const DifferenceOfRuns& difference_;
   PixelType type_ = PixelType::kI32;
   KnownFrames known_;
   std::optional<std::pair<fs::path, PartOfScan>> first_part_;
@@ -191,8 +202,9 @@ class RowMerger {
 
 }  // namespace
 
-MergedRows merge_rows(const std::vector<fs::path>& outputs, RowOrder order) {
-  RowMerger merger(order);
+MergedRows merge_rows(const std::vector<fs::path>& outputs, RowOrder order,
+                      const DifferenceOfRuns& difference) {
+  RowMerger merger(order, difference);
   for (const fs::path& output : outputs) merger.add(output);
   return merger.finish();
 }

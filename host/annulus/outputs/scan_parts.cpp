@@ -103,7 +103,7 @@ std::string difference_of_scans(const PartOfScan& here, const PartOfScan& there)
   const auto place = first_difference(here.inputs, there.inputs);
   if (!place) return {};
   return fmt::format("they are parts of different scans, input {} is {} in one and {} in the other",
-                     *place + 1, in_quotes(here.inputs[*place]), in_quotes(there.inputs[*place]));
+                     *place + 1, here.inputs[*place], there.inputs[*place]);
 }
 
 void PartsThere::add(const PartOfScan& part) {
