@@ -46,7 +46,8 @@ class SharedRun {
  private:
   fs::path begin_part(const fs::path& output);
   void make_room() const;
-  void check_parts(const std::vector<fs::path>& parts) const;
+  void check_monitors(const std::vector<fs::path>& parts) const;
+  void check_folder(const std::vector<fs::path>& parts) const;
   void reduce_part();
   void write_whole();
 
@@ -59,24 +60,30 @@ class SharedRun {
 };
 
 // Before any rank writes: those whose part is there would be refused, and the others go on without them.
-void SharedRun::check_parts(const std::vector<fs::path>& parts) const {
+void SharedRun::check_monitors(const std::vector<fs::path>& parts) const {
   const std::string ours = to_json(config_).dump();
-  const auto is_relative = [](const std::string& input) { return fs::path(input).is_relative(); };
   for (const fs::path& part : parts) {
-    const OutputHeader header = PatternFile(part).header();
-    if (const std::string what = difference_of_division(header.config_json, ours); !what.empty()) {
-      throw Error(ErrorKind::kOutput, part.string(),
-                  fmt::format("its frames and those of this run do not go together, they differ: {}", what),
-                  "give the options that it was made with, or choose another `output`");
-    }
-    // A part that is made now would name frames from here, and the master has one folder for all.
-    if (header.working_directory != fs::current_path() && std::ranges::any_of(config_.inputs, is_relative)) {
-      throw Error(ErrorKind::kOutput, part.string(),
-                  fmt::format("was made in {}, which names of its frames are relative to",
-                              header.working_directory.string()),
-                  "go on in that folder, or name the inputs from the root");
-    }
+    const std::string what = difference_of_division(PatternFile(part).header().config_json, ours);
+    if (what.empty()) continue;
+    throw Error(ErrorKind::kOutput, part.string(),
+                fmt::format("its frames and those of this run do not go together, they differ: {}", what),
+                "give the options that it was made with, or choose another `output`");
   }
+}
+
+// A part that is made now would name its frames from here, and the master says once, as the first part does,
+// what names are relative to.
+void SharedRun::check_folder(const std::vector<fs::path>& parts) const {
+  bool all_there = true;
+  for (unsigned rank = 0; rank < ranks_.size(); ++rank)
+    all_there &= std::ranges::find(parts, part_name(master_, rank)) != parts.end();
+  const auto is_relative = [](const std::string& input) { return fs::path(input).is_relative(); };
+  if (parts.empty() || all_there || std::ranges::none_of(config_.inputs, is_relative)) return;
+  const fs::path folder = PatternFile(parts.front()).header().working_directory;
+  if (folder == fs::current_path()) return;
+  throw Error(ErrorKind::kOutput, parts.front().string(),
+              fmt::format("was made in {}, which names of its frames are relative to", folder.string()),
+              "go on in that folder, or name the inputs from the root");
 }
 
 // What earlier runs left is refused, removed, or gone on with. Only the first rank does this.
@@ -90,7 +97,8 @@ void SharedRun::make_room() const {
       throw Error(ErrorKind::kOutput, master_.string(), "is the output of one process, and has no parts",
                   "go on with one process, or choose another name");
     }
-    check_parts(parts);
+    check_monitors(parts);
+    check_folder(parts);
   } else if (config_.overwrite) {
     if (there && is_master(master_)) fs::remove(master_, ignored);  // it is nothing without its parts
     for (const fs::path& part : parts) fs::remove(part, ignored);
