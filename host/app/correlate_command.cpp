@@ -93,12 +93,12 @@ std::string text_of(const CorrelateReport& report) {
 // What the user hears of a run.
 int tell(const CorrelateCommand& command, const CorrelateReport& report) {
   const bool empty = report.correlation.record.snapshots.rows().empty();
+  const ReductionSummary& summary = report.summary;
   if (command.json) {
     print("{}\n", as_text(json_of(report)));
-  } else if (!command.quiet && !report.failed && !empty) {
+  } else if (!command.quiet && !report.failed && !(empty && summary.interrupted)) {
     print("{}", text_of(report));
   }
-  const ReductionSummary& summary = report.summary;
   const std::string output = report.output.string();
   if (report.failed) {
     if (!empty)

@@ -38,6 +38,20 @@ MergeTo chosen(const MergeCommand& command) {
   return command.sum ? MergeTo::kSum : MergeTo::kFrames;
 }
 
+std::string not_there(const std::vector<Part>& parts) {
+  return fmt::format("{} {} not among the files", names_of(parts), parts.size() == 1 ? "is" : "are");
+}
+
+void warn_of_missing(const std::vector<Part>& parts, const char* so) {
+  if (!parts.empty()) print_error("annulus: warning: {}{}\n", not_there(parts), so);
+}
+
+nlohmann::ordered_json as_json(const std::vector<Part>& parts) {
+  auto json = nlohmann::ordered_json::array();
+  for (const Part& part : parts) json.push_back(text_of(part));
+  return json;
+}
+
 std::string outcome(const MergeOptions& options, const MergeReport& report) {
   const std::string files =
       fmt::format("{} file{}", options.inputs.size(), options.inputs.size() == 1 ? "" : "s");
@@ -48,6 +62,7 @@ std::string outcome(const MergeOptions& options, const MergeReport& report) {
   }
   std::string text = fmt::format("{} frames of {} merged, {} bad", report.frames, files, report.bad);
   if (report.missing > 0) text += fmt::format("; {} of the scan are in none of them", report.missing);
+  if (!report.missing_parts.empty()) text += fmt::format("; {}", not_there(report.missing_parts));
   return text;
 }
 
@@ -59,11 +74,14 @@ int merge_snapshots(const MergeCommand& command) {
                 "leave `virtual`, `mean`, `sum` and `scans` out");
   }
   const MergedCorrelations merged = merge_correlations(options.inputs, options.output, options.overwrite);
+  warn_of_missing(merged.missing_parts, ", so the correlation is not finished");
   const std::string output = options.output.string();
   if (command.json) {
     const nlohmann::ordered_json json{{"snapshots", merged.counted},
                                       {"rejected", merged.rejected},
                                       {"bad", merged.bad},
+                                      {"finished", merged.finished},
+                                      {"missing_parts", as_json(merged.missing_parts)},
                                       {"output", output}};
     print("{}\n", as_text(json));
   } else if (!command.quiet) {
@@ -84,11 +102,13 @@ int merge(MergeCommand& command) {
   });
   progress.finish();
   for (const std::filesystem::path& input : report.unclosed) warn_unclosed(input);
+  warn_of_missing(report.missing_parts, "");
   const std::string output = options.output.string();
   if (command.json) {
     const nlohmann::ordered_json json{{"frames", report.frames},
                                       {"bad_frames", report.bad},
                                       {"missing_frames", report.missing},
+                                      {"missing_parts", as_json(report.missing_parts)},
                                       {"output", output}};
     print("{}\n", as_text(json));
   } else if (!command.quiet) {

@@ -1,7 +1,11 @@
 """Parts of a scan, reduced by jobs that know nothing of each other, and outputs that are merged: as one run would have made it."""
 
+import json
 import math
+import os
+import pathlib
 import shutil
+import subprocess
 from fractions import Fraction
 
 import h5py
@@ -238,6 +242,26 @@ def test_frames_that_no_part_holds_are_no_rows(annulus, inputs, outputs, tmp_pat
     assert_same(path, outputs[1])
 
 
+def test_parts_that_are_missing_at_the_end_are_named(annulus, outputs, tmp_path):
+    """No frame behind them says so."""
+    path, parts = copied(outputs, tmp_path / "run")
+    for words in ([], ["--virtual"], ["--mean"]):
+        done = good(annulus("merge", *parts[:2], "-o", path, "--overwrite", *words), 0, SOME_BAD)
+        assert "annulus: warning: part 3 of 3 is not among the files\n" in done.stderr
+        assert words == ["--mean"] or "merged, 2 bad; 8 of the scan are in none of them; part 3 of 3 is not among" in done.stdout
+    done = good(annulus("merge", parts[1], "-o", path, "--overwrite", "--json"), 0, SOME_BAD)
+    assert json.loads(done.stdout)["missing_parts"] == ["1/3", "3/3"] and "parts 1 and 3 of 3 are not among" in done.stderr
+    done = good(annulus("merge", *parts, "-o", path, "--overwrite", "--json"), SOME_BAD)
+    assert json.loads(done.stdout)["missing_parts"] == [] and done.stderr == ""
+
+
+def test_parts_of_other_numbers_of_parts_are_refused(annulus, inputs, outputs, tmp_path):
+    other = tmp_path / "other.nxs"
+    good(annulus("integrate", *inputs.options, "-o", other, "--part", "2/6"), 0, SOME_BAD)
+    done = annulus("merge", outputs[2][0], other, "-o", tmp_path / "x.nxs")
+    assert done.returncode == 3 and "one is part 1 of 3, the other part 2 of 6" in done.stderr
+
+
 def test_parts_that_were_ended_go_on(annulus, inputs, outputs, tmp_path):
     path, parts = copied(outputs, tmp_path / "run")
     options = [str(option) for option in inputs.options]
@@ -365,3 +389,178 @@ def test_what_a_part_cannot_be(annulus, scan, inputs, outputs, master, tmp_path)
     # A name of its own for each, unless the user says so.
     good(annulus("integrate", "-n", 50, "-p", scan.poni, scan.files[0], "--part", "07/12", cwd=tmp_path))
     assert (tmp_path / f"{scan.files[0].stem}_07_of_12.nxs").exists()
+
+
+# Parts of correlations.
+
+# As APART, and the names of the options by which these runs differ.
+APART_OF_CORRELATIONS = {"/entry/process/date", "/entry/process/configuration"} | {
+    f"/entry/process/options/{name}" for name in ("append", "output", "scale")}
+
+
+def assert_same_correlation(path, expected):
+    found = [{name: item for name, item in contents(file).items() if name[-1] != "@" and name not in APART_OF_CORRELATIONS}
+             for file in (path, expected)]
+    assert set(found[0]) == set(found[1])
+    assert [name for name in found[1] if found[0][name] != found[1][name]] == []
+
+
+@pytest.fixture(scope="module")
+def correlations(annulus, tmp_path_factory):
+    """Of 12 polar images, as a whole and in three parts, of which the last has no block of them."""
+    folder = tmp_path_factory.mktemp("correlations")
+    images = folder / "polar.npy"
+    numpy.save(images, numpy.random.default_rng(11).poisson(30, (12, 20, 32)).astype(numpy.float32))
+    options = ["correlate", "--polar", "--legendre", 4, "--flat-ewald", images]
+    good(annulus(*options, "-o", folder / "whole.nxs"))
+    parts = [folder / f"c{k}.nxs" for k in (1, 2, 3)]
+    for k, part in enumerate(parts, 1):
+        done = good(annulus(*options, "-o", part, "--part", f"{k}/3", "--json"))
+        assert json.loads(done.stdout)["output"] == str(part) and json.loads(done.stdout)["finished"]
+    return folder / "whole.nxs", parts
+
+
+def test_a_part_of_a_correlation_without_an_image_is_a_part(annulus, correlations, tmp_path):
+    whole, parts = correlations
+    with h5py.File(parts[2]) as file:
+        assert len(file["entry/snapshots/status"]) == 0 and file["entry/process/finished"][()]
+    assert "0 frames verified, 0 bad" in good(annulus("verify", parts[2])).stdout
+    assert "counted: 0" in good(annulus("info", parts[2])).stdout
+    for order in (parts, parts[::-1]):
+        merged = tmp_path / f"{order[0].stem}.nxs"
+        good(annulus("merge", *order, "-o", merged))
+        assert_same_correlation(merged, whole)
+
+
+def test_a_correlation_without_all_parts_says_which_and_is_not_finished(annulus, correlations, tmp_path):
+    whole, parts = correlations
+    merged = tmp_path / "merged.nxs"
+    done = good(annulus("merge", parts[0], parts[2], "-o", merged, "--json"))
+    assert "annulus: warning: part 2 of 3 is not among the files, so the correlation is not finished" in done.stderr
+    assert json.loads(done.stdout)["missing_parts"] == ["2/3"] and not json.loads(done.stdout)["finished"]
+    with h5py.File(merged) as file:
+        assert not file["entry/process/finished"][()] and file["entry/process/options/part"][()] == b""
+    # A run over the whole scan adds what is missing, and finishes it.
+    images = whole.parent / "polar.npy"
+    good(annulus("correlate", "--polar", "--legendre", 4, "--flat-ewald", images, "-o", merged, "--append"))
+    assert_same_correlation(merged, whole)
+
+
+# Parts that do not belong together, although nothing in their frames says so.
+
+def test_parts_of_different_scans_are_refused(annulus, scan, tmp_path):
+    scans = [tmp_path / name for name in ("monday", "tuesday")]
+    for number, folder in enumerate(scans):
+        folder.mkdir()
+        for i in range(12):
+            (folder / f"f_{i:02d}.cbf").symlink_to(scan.files[12 * number + i])
+    parts = [tmp_path / f"p{k}.nxs" for k in (1, 2)]
+    for k, (folder, part) in enumerate(zip(scans, parts), 1):
+        good(annulus("integrate", "-n", 100, "-p", scan.poni, folder, "-o", part, "--part", f"{k}/2"))
+    for words in ([], ["--virtual"], ["--mean"]):
+        done = annulus("merge", *parts, "-o", tmp_path / "x.nxs", *words)
+        assert done.returncode == 3 and "parts of different scans" in done.stderr and "tuesday" in done.stderr, done.stderr
+        assert "--scans puts" in done.stderr and not (tmp_path / "x.nxs").exists()
+    # As different scans they go together, and of both a part is missing.
+    done = good(annulus("merge", *parts, "-o", tmp_path / "x.nxs", "--scans"))
+    assert "part 2 of 2; part 1 of 2 are not among the files" in done.stderr
+
+
+def test_parts_that_are_divided_by_different_monitors_are_refused(annulus, scan, tmp_path):
+    table = tmp_path / "m.csv"
+    table.write_text("i0,i1\n" + "".join(f"{100 + i},{200 - i}\n" for i in range(24)))
+    columns = [word for name in ("i0", "i1") for word in ("--column", f"{name}={table}#{name}")]
+    run = ["integrate", "-n", 100, "-p", scan.poni, *columns, scan.folder]
+    parts = {name: tmp_path / f"{name}.nxs" for name in ("i0", "i1", "none", "twice", "fits")}
+    good(annulus(*run, "-o", parts["i0"], "--part", "1/2", "--monitor", "i0"))
+    good(annulus(*run, "-o", parts["i1"], "--part", "2/2", "--monitor", "i1"))
+    good(annulus(*run, "-o", parts["none"], "--part", "2/2"))
+    good(annulus(*run, "-o", parts["twice"], "--part", "2/2", "--monitor", "i0", "--normalization-factor", 2))
+    good(annulus(*run, "-o", parts["fits"], "--part", "2/2", "--monitor", "i0"))
+    for other, words in {"i1": "their monitors: i0 and i1", "none": "their monitors: i0 and none",
+                         "twice": "their --normalization-factor: 1 and 2"}.items():
+        for kind in ([], ["--virtual"], ["--sum"]):
+            done = annulus("merge", parts["i0"], parts[other], "-o", tmp_path / "x.nxs", *kind)
+            assert done.returncode == 3 and words in done.stderr and "annulus renormalise" in done.stderr, done.stderr
+    good(annulus("merge", parts["i0"], parts["fits"], "-o", tmp_path / "x.nxs"))
+    # What is divided anew goes together.
+    good(annulus("renormalise", parts["none"], "-o", tmp_path / "anew.nxs", "--monitor", "i0"))
+    good(annulus("merge", parts["i0"], tmp_path / "anew.nxs", "-o", tmp_path / "y.nxs"))
+    with h5py.File(tmp_path / "x.nxs") as file, h5py.File(tmp_path / "y.nxs") as anew:
+        assert file["entry/data/I"][()].tobytes() == anew["entry/data/I"][()].tobytes()
+
+
+def test_an_output_is_not_continued_with_another_monitor(annulus, scan, tmp_path):
+    table, other = tmp_path / "m.csv", tmp_path / "other.csv"
+    table.write_text("i0,i1\n" + "".join(f"{100 + i},{200 - i}\n" for i in range(24)))
+    other.write_bytes(table.read_bytes())
+    out = tmp_path / "out.nxs"
+    columns = [word for name in ("i0", "i1") for word in ("--column", f"{name}={table}#{name}")]
+    run = ["integrate", "-n", 100, "-p", scan.poni, *columns, "-o", out, "--append"]
+    good(annulus(*run, "--monitor", "i0", *scan.files[:8]))
+    before = out.read_bytes()
+    for words, said in ((["--monitor", "i1"], "their monitors: i0 and i1"), ([], "their monitors: i0 and none")):
+        done = annulus(*run, *words, *scan.files[:12])
+        assert done.returncode == 5 and said in done.stderr, done.stderr
+        assert out.read_bytes() == before
+    # The same monitor out of another file, and a factor, which every run may have.
+    good(annulus("integrate", "-n", 100, "-p", scan.poni, "--column", f"i0={other}#i0", "--column", f"i1={other}#i1", "--monitor",
+                 "i0", "--normalization-factor", 2, "-o", out, "--append", *scan.files[:12]))
+    with h5py.File(out) as file:
+        assert len(file["entry/frames/status"]) == 12
+
+
+def test_a_master_does_not_mix_names_from_different_folders(annulus, scan, tmp_path):
+    above, inside = tmp_path / "run", tmp_path / "run/frames"
+    inside.mkdir(parents=True)
+    for i in range(20):
+        (inside / f"f_{i:02d}.cbf").symlink_to(scan.files[i])
+    names = sorted(path.name for path in inside.iterdir())
+    run = ["integrate", "-n", 100, "-p", scan.poni]
+    good(annulus(*run, "-o", above / "p1.nxs", "--part", "1/2", *(f"frames/{name}" for name in names), cwd=above))
+    good(annulus(*run, "-o", above / "p2.nxs", "--part", "2/2", *names, cwd=inside))
+    good(annulus(*run, "-o", above / "q2.nxs", "--part", "2/2", *(inside / name for name in names), cwd=inside))
+    done = annulus("merge", above / "p1.nxs", above / "p2.nxs", "-o", above / "x.nxs", "--virtual")
+    assert done.returncode == 3 and f"was made in {inside}" in done.stderr and "f_08.cbf" in done.stderr, done.stderr
+    assert "leave --virtual out, so that frames and their names are copied" in done.stderr and not (above / "x.nxs").exists()
+    # Copied names say where frames are, and so do names from the root.
+    for name, parts, words in (("copied", ("p1", "p2"), []), ("master", ("p1", "q2"), ["--virtual"])):
+        merged = above / f"{name}.nxs"
+        good(annulus("merge", *(above / f"{part}.nxs" for part in parts), "-o", merged, *words))
+        with h5py.File(merged) as file:
+            folder = file["entry/reduction/input/working_directory"][()].decode()
+            for place, source in enumerate(file["entry/frames/source"][()].ravel()):
+                assert (pathlib.Path(folder) / source.decode()).samefile(inside / names[place])
+
+
+def test_ranks_go_on_only_where_and_with_what_their_parts_were_made(scan, tmp_path):
+    """Also those that have no part yet: they would make one that does not go with the others."""
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun: install openmpi-bin")
+    table = tmp_path / "m.csv"
+    table.write_text("i0,i1\n" + "".join(f"{100 + i},{200 - i}\n" for i in range(24)))
+    above, inside = tmp_path / "run", tmp_path / "run/frames"
+    inside.mkdir(parents=True)
+    for path in scan.files:
+        (inside / path.name).symlink_to(path)
+    columns = [word for name in ("i0", "i1") for word in ("--column", f"{name}={table}#{name}")]
+
+    def mpirun(ranks, folder, *words):
+        command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", ranks, os.environ["ANNULUS"],
+                   "integrate", "-q", "-n", 100, "-p", scan.poni, *columns, "-o", above / "out.nxs", "--append", *words]
+        return subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False,
+                              timeout=120)
+    done = mpirun(2, above, "--monitor", "i0", "frames")
+    if done.returncode == 6:
+        pytest.skip("this build has no MPI")
+    good(done)
+    before = {path.name: path.read_bytes() for path in above.rglob("*.nxs")}
+    for folder, words, said in ((above, ["--monitor", "i1", "frames"], "their monitors: i0 and i1"),
+                                (inside, ["--monitor", "i0", "."], f"was made in {above}")):
+        done = mpirun(3, folder, *words)
+        assert done.returncode == 5 and said in done.stderr, done.stderr
+        assert {path.name: path.read_bytes() for path in above.rglob("*.nxs")} == before
+    good(mpirun(3, inside, "--monitor", "i0", inside))  # named from the root
+    good(mpirun(3, above, "--monitor", "i0", "frames"))
+    with h5py.File(above / "out.nxs") as file:
+        assert len(file["entry/frames/status"]) == 24

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace annulus {
 namespace {
@@ -27,6 +28,24 @@ void add_column(std::vector<ColumnSpec>& columns, ColumnSpec spec, const char* o
   columns.push_back(std::move(spec));
 }
 
+// "measurement/I0" of "/2.1/measurement/I0".
+std::string path_in_entry(const std::string& path) {
+  const std::size_t begin = path.find_first_not_of('/');
+  const std::size_t slash = path.find('/', begin == std::string::npos ? 0 : begin);
+  const std::size_t rest = slash == std::string::npos ? slash : path.find_first_not_of('/', slash);
+  return rest == std::string::npos ? path : path.substr(rest);
+}
+
+std::optional<IntegrateConfig> read_configuration(const std::string& json) {
+  try {
+    IntegrateConfig config;
+    apply_json(json, "configuration", config);
+    return config;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 WantedColumns parse_columns(const std::vector<std::string>& columns, const std::string& monitor) {
@@ -44,6 +63,32 @@ WantedColumns parse_columns(const std::vector<std::string>& columns, const std::
   wanted.monitor = spec.column.name;
   add_column(wanted.columns, std::move(spec), kMonitorOption);
   return wanted;
+}
+
+std::string monitor_of(const IntegrateConfig& config) {
+  const WantedColumns wanted = parse_columns(config.columns, config.monitor);
+  for (const ColumnSpec& spec : wanted.columns) {
+    if (spec.column.name != wanted.monitor) continue;
+    return spec.place == ColumnPlace::kDataset ? path_in_entry(spec.key) : spec.key;
+  }
+  return wanted.monitor;
+}
+
+std::string difference_of_division(const std::string& config_json, const std::string& other_json) {
+  const auto one = read_configuration(config_json), other = read_configuration(other_json);
+  if (!one || !other) return {};
+  const std::string monitor = monitor_of(*one), other_monitor = monitor_of(*other);
+  if (monitor != other_monitor) {
+    return fmt::format("their monitors: {} and {}", monitor.empty() ? "none" : monitor,
+                       other_monitor.empty() ? "none" : other_monitor);
+  }
+  // Runs may have factors of their own, but parts of one scan are one run.
+  const bool are_parts = !one->part.empty() && !other->part.empty();
+  if (are_parts && one->normalization_factor != other->normalization_factor) {
+    return fmt::format("their `normalization_factor`: {} and {}", one->normalization_factor,
+                       other->normalization_factor);
+  }
+  return {};
 }
 
 std::vector<HeaderColumn> header_columns(const WantedColumns& wanted) {

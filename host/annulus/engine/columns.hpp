@@ -21,6 +21,14 @@ struct WantedColumns {
 // kUsage; a name that no column here has may be one of the stream's own.
 WantedColumns parse_columns(const std::vector<std::string>& columns, const std::string& monitor);
 
+// What the monitor is called in its table, file or header: those of other scans have it under the same name.
+// Of the path of a dataset, what follows the entry, which is the scan. Empty without a monitor.
+std::string monitor_of(const IntegrateConfig& config);
+
+// Why patterns of runs with these stored configurations are not to be compared: "their monitors: I0 and
+// none". Empty if nothing speaks against it, and for what is no configuration of this version.
+std::string difference_of_division(const std::string& config_json, const std::string& other_json);
+
 // Those that headers of frames hold, and those of tables, with what their reader has to know.
 std::vector<HeaderColumn> header_columns(const WantedColumns& wanted);
 ColumnSettings table_columns(const WantedColumns& wanted, const IntegrateConfig& config);

@@ -109,12 +109,13 @@ class CorrelationTaker final : public SnapshotTaker {
     ++checkpoints_;
   }
 
-  // All that came is in the output, unless nothing did. Where a run ends before its scale is decided, nothing
-  // is: going on would find another one. Returns how many images that are.
+  // All that came is in the output. Where a run ends before its scale is decided, nothing is: going on would
+  // find another one. Returns how many images that are. A finished run has an output even if no image came to
+  // it: it is a part of a scan that has fewer blocks than parts, and is there when parts are merged.
   std::uint64_t finish(bool finished) {
     if (!correlator_ && !finished) return record_.snapshots.rows().size() + waiting_->size();
     if (!correlator_) decide();
-    if (!correlator_->record().snapshots.rows().empty()) write(finished);
+    if (finished || !correlator_->record().snapshots.rows().empty()) write(finished);
     return 0;
   }
 
@@ -186,15 +187,6 @@ class CorrelationTaker final : public SnapshotTaker {
   bool unwritten_ = false;
   std::uint64_t checkpoints_ = 0;
 };
-
-// What a monitor is called where it comes from: tables of other scans may have it under the same name.
-std::string monitor_of(const IntegrateConfig& config) {
-  const WantedColumns wanted = parse_columns(config.columns, config.monitor);
-  for (const ColumnSpec& spec : wanted.columns) {
-    if (spec.column.name == wanted.monitor) return spec.key;
-  }
-  return wanted.monitor;
-}
 
 CorrelationRecord new_record(const CorrelateConfig& config, const SnapshotScan& scan) {
   CorrelationRecord record;

@@ -302,7 +302,7 @@ void SharedCorrelation::write_whole() {
   record.finished = !report_.failed && !report_.summary.interrupted;
   record.origin.config_json = to_json(config_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   record.origin.options = as_text(config_);
-  if (stored > 0) {
+  if (record.finished || stored > 0) {
     try {
       write_correlation(output_, record, report_.correlation.sums,
                         config_.reduction.overwrite || config_.reduction.append,

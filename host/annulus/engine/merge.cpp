@@ -1,4 +1,6 @@
+#include <annulus/core/clock.hpp>
 #include <annulus/core/error.hpp>
+#include <annulus/engine/columns.hpp>
 #include <annulus/engine/merge.hpp>
 #include <annulus/engine/merged_pattern.hpp>
 #include <annulus/engine/stored_output.hpp>
@@ -10,6 +12,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <utility>
@@ -38,6 +41,10 @@ void check_options(const MergeOptions& options) {
   }
 }
 
+// Nobody reads the output before it is complete, so it need not be flushed for readers. But what waits for a
+// flush takes memory, and each flush waits for the disk.
+constexpr double kFlushSeconds = 1;
+
 class OpenInputs {
  public:
   explicit OpenInputs(const std::vector<MergeInput>& inputs) : inputs_(inputs) {}
@@ -64,6 +71,31 @@ class OpenInputs {
   std::list<Entry> open_;  // the last used first
 };
 
+// Of parts, blocks of a few frames come in turn: they are written together.
+class Gathering {
+ public:
+  Gathering(Sink& sink, std::uint64_t at_once) : sink_(sink), at_once_(at_once) {}
+
+  void add(std::vector<ReducedFrame> frames) {
+    if (frames_.size() + frames.size() > at_once_) write();
+    std::ranges::move(frames, std::back_inserter(frames_));
+  }
+
+  void write() {
+    sink_.append(frames_);
+    frames_.clear();
+    if (seconds_since(flushed_) < kFlushSeconds) return;
+    sink_.flush();
+    flushed_ = Clock::now();
+  }
+
+ private:
+  Sink& sink_;
+  const std::uint64_t at_once_;
+  std::vector<ReducedFrame> frames_;
+  Clock::time_point flushed_ = Clock::now();
+};
+
 class Merger {
  public:
   Merger(const MergeOptions& options, std::stop_token stop,
@@ -71,7 +103,8 @@ class Merger {
       : options_(options),
         stop_(std::move(stop)),
         on_progress_(on_progress),
-        rows_(merge_rows(options.inputs, options.scans ? RowOrder::kByFile : RowOrder::kByNumber)),
+        rows_(merge_rows(options.inputs, options.scans ? RowOrder::kByFile : RowOrder::kByNumber,
+                         difference_of_division)),
         inputs_(rows_.inputs) {
     if (rows_.frames == 0)
       throw Error(ErrorKind::kInput, options.inputs.front().string(),
@@ -84,11 +117,11 @@ class Merger {
     RunDescription run = describe_merged(rows_, options_.output);
     run.of_other_frames = options_.scans;
     const std::unique_ptr<Sink> sink = open_nexus(output, inputs_.at(0).job(), run, IfExists::kRefuse);
-    for_each_block([&](const std::vector<ReducedFrame>& frames, const RowRun&) {
-      sink->append(frames);
-      sink->flush();
-    });
-    sink->close();
+    Gathering gathering(*sink, inputs_.at(0).frames_at_once());
+    for_each_block(
+        [&](std::vector<ReducedFrame> frames, const RowRun&) { gathering.add(std::move(frames)); });
+    gathering.write();
+    sink->close();  // now it is on the disk
   }
 
   void merge_to_one(const fs::path& output, MergedValue value) {
@@ -182,7 +215,7 @@ class Merger {
 };
 
 MergeReport report_of(const MergedRows& rows) {
-  MergeReport report{rows.frames, rows.bad, rows.missing, {}};
+  MergeReport report{rows.frames, rows.bad, rows.missing, rows.missing_parts, {}};
   for (const MergeInput& input : rows.inputs) {
     if (!input.closed) report.unclosed.push_back(input.path);
   }
@@ -195,9 +228,10 @@ MergeReport merge_outputs(const MergeOptions& options, std::stop_token stop,
                           const std::function<void(const ReductionProgress&)>& on_progress) {
   check_options(options);
   if (options.to == MergeTo::kMaster) {
-    const MasterContent content = write_master(options.output, options.inputs,
-                                               options.overwrite ? IfExists::kOverwrite : IfExists::kRefuse);
-    return {content.frames, content.bad, content.missing, {}};
+    const MasterContent content =
+        write_master(options.output, options.inputs,
+                     options.overwrite ? IfExists::kOverwrite : IfExists::kRefuse, difference_of_division);
+    return {content.frames, content.bad, content.missing, content.missing_parts, {}};
   }
   Merger merger(options, std::move(stop), on_progress);
   FileBeside output(options.output, options.overwrite);

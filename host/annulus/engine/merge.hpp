@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/engine/reduce.hpp>
+#include <annulus/outputs/scan_parts.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -30,6 +31,7 @@ struct MergeReport {
   std::uint64_t frames = 0;                     // of the inputs
   std::uint64_t bad = 0;                        // of these; left out of a mean or sum
   std::uint64_t missing = 0;                    // of the scan, before its last frame: no input holds them
+  std::vector<Part> missing_parts;              // of the scans of which other parts are inputs
   std::vector<std::filesystem::path> unclosed;  // inputs whose run was killed, or goes on
 };
 

@@ -100,6 +100,9 @@ RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan,
   std::error_code unknown;
   run.working_directory = fs::current_path(unknown);
   run.config_json = to_json(config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  run.difference_from = [ours = run.config_json](const std::string& stored) {
+    return difference_of_division(stored, ours);
+  };
   run.expected_frames = expected_frames;
   run.scan_shape = first.grid;
   run.numbered_by_place = shared;

@@ -1,14 +1,17 @@
 #include <annulus/core/clock.hpp>
 #include <annulus/core/error.hpp>
+#include <annulus/engine/columns.hpp>
 #include <annulus/engine/ranked_run.hpp>
 #include <annulus/engine/run_ranks.hpp>
 #include <annulus/outputs/held_frames.hpp>
 #include <annulus/outputs/master_file.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
+#include <annulus/outputs/reader.hpp>
 #include <annulus/ranks/together.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <system_error>
@@ -43,6 +46,7 @@ class SharedRun {
  private:
   PartPlace begin_part(const SharedScan& scan);
   void make_room() const;
+  void check_folder(const std::vector<fs::path>& parts) const;
   void reduce_part();
   void write_whole();
 
@@ -53,6 +57,21 @@ class SharedRun {
   HeldFrames held_elsewhere_;
   RunReport report_;
 };
+
+// A part that is made now would name its frames from here, and the master says once, as the first part does,
+// what names are relative to.
+void SharedRun::check_folder(const std::vector<fs::path>& parts) const {
+  bool all_there = true;
+  for (unsigned rank = 0; rank < ranks_.size(); ++rank)
+    all_there &= std::ranges::find(parts, part_name(master_, rank)) != parts.end();
+  const auto is_relative = [](const std::string& input) { return fs::path(input).is_relative(); };
+  if (parts.empty() || all_there || std::ranges::none_of(config_.inputs, is_relative)) return;
+  const fs::path folder = PatternFile(parts.front()).header().working_directory;
+  if (folder == fs::current_path()) return;
+  throw Error(ErrorKind::kOutput, parts.front().string(),
+              fmt::format("was made in {}, which names of its frames are relative to", folder.string()),
+              "go on in that folder, or name the inputs from the root");
+}
 
 // What earlier runs left is refused, removed, or gone on with. Only the first rank does this.
 void SharedRun::make_room() const {
@@ -65,6 +84,7 @@ void SharedRun::make_room() const {
       throw Error(ErrorKind::kOutput, master_.string(), "is the output of one process, and has no parts",
                   "go on with one process, or choose another name");
     }
+    check_folder(parts);
   } else if (config_.overwrite) {
     std::vector<fs::path> old = parts;
     if (there) old.push_back(master_);

@@ -6,22 +6,10 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <optional>
-#include <string_view>
 
 namespace annulus {
 namespace {
-
-// So that no place overflows.
-constexpr std::uint64_t kMostParts = std::uint64_t{1} << 20;
-
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 class StaticDealer final : public FrameDealer {
  public:
@@ -40,18 +28,6 @@ class StaticDealer final : public FrameDealer {
 };
 
 }  // namespace
-
-Part parse_part(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  const auto number = whole_number(std::string_view(text).substr(0, slash));
-  const auto count =
-      slash == std::string::npos ? std::nullopt : whole_number(std::string_view(text).substr(slash + 1));
-  if (!number || !count || *number == 0 || *number > *count || *count > kMostParts) {
-    throw Error(ErrorKind::kUsage, "`part`", fmt::format("{} is not a part", in_quotes(text)),
-                "give it as K/N, the K-th of N parts, for example 3/16; parts count from 1");
-  }
-  return {*number, *count};
-}
 
 std::string suffix_of_part(const std::string& text) {
   if (text.empty()) return {};

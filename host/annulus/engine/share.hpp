@@ -3,6 +3,7 @@
 
 #include <annulus/core/frame.hpp>
 #include <annulus/outputs/held_frames.hpp>
+#include <annulus/outputs/scan_parts.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/sources/frame_dealer.hpp>
 
@@ -46,15 +47,6 @@ struct Share {
   // read. Empty: nobody else holds any.
   std::function<Held(const FrameId& frame)> held_elsewhere = {};
 };
-
-// Part 3 of 16, as `part` names it: "3/16".
-struct Part {
-  std::uint64_t number = 1;  // from 1
-  std::uint64_t count = 1;
-};
-
-// Throws kUsage for anything else than K/N with 1 <= K <= N.
-Part parse_part(const std::string& text);
 
 // "_03_of_16": parts of one scan have names of their own, which sort as they count. Empty for no part.
 std::string suffix_of_part(const std::string& text);

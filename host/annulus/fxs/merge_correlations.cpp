@@ -2,6 +2,7 @@
 #include <annulus/fxs/correlation_file.hpp>
 #include <annulus/fxs/correlation_reader.hpp>
 #include <annulus/fxs/merge_correlations.hpp>
+#include <annulus/outputs/merged_header.hpp>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,18 @@ void check_agreement(const fs::path& first, const CorrelationSetup& here, const 
               "correlate all with the same plan, scale and limits");
 }
 
+void note_part(const CorrelationRecord& record, PartsThere& parts) {
+  const auto part = part_of_scan(record.origin.config_json, record.origin.working_directory);
+  if (part) parts.add(*part);
+}
+
+void make_no_part(CorrelationOrigin& origin) {
+  origin.config_json = with_options(origin.config_json, {{"part", ""}});
+  for (auto& [key, text] : origin.options) {
+    if (key == "part") text.clear();
+  }
+}
+
 }  // namespace
 
 MergedCorrelations merge_correlations(const std::vector<fs::path>& inputs, const fs::path& output,
@@ -35,11 +48,14 @@ MergedCorrelations merge_correlations(const std::vector<fs::path>& inputs, const
                   "choose another name");
   }
   Correlation all = read_correlation_sums(inputs.front());
+  PartsThere parts;
+  note_part(all.record, parts);
   std::vector<SnapshotTable> tables;
   tables.push_back(std::move(all.record.snapshots));
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     Correlation next = read_correlation_sums(inputs[i]);
     check_agreement(inputs.front(), all.record.setup, inputs[i], next.record.setup);
+    note_part(next.record, parts);
     all.sums.add(next.sums);
     all.record.finished = all.record.finished && next.record.finished;
     const std::string& folder = next.record.origin.working_directory;
@@ -50,10 +66,17 @@ MergedCorrelations merge_correlations(const std::vector<fs::path>& inputs, const
   std::vector<const SnapshotTable*> pointers;
   for (const SnapshotTable& table : tables) pointers.push_back(&table);
   all.record.snapshots = join(pointers);
+  make_no_part(all.record.origin);
+  const std::vector<Part> missing = parts.missing();
+  all.record.finished = all.record.finished && missing.empty();
   write_correlation(output, all.record, all.sums, overwrite);
   const SnapshotTable& snapshots = all.record.snapshots;
-  return {inputs.size(), snapshots.count(SnapshotStatus::kCounted),
-          snapshots.count(SnapshotStatus::kRejected), snapshots.count(SnapshotStatus::kBad)};
+  return {inputs.size(),
+          snapshots.count(SnapshotStatus::kCounted),
+          snapshots.count(SnapshotStatus::kRejected),
+          snapshots.count(SnapshotStatus::kBad),
+          all.record.finished,
+          missing};
 }
 
 }  // namespace annulus

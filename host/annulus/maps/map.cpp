@@ -1,4 +1,5 @@
 #include <annulus/core/error.hpp>
+#include <annulus/core/sha256.hpp>
 #include <annulus/maps/map.hpp>
 #include <annulus/ranks/together.hpp>
 
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -17,6 +19,8 @@
 namespace annulus {
 namespace {
 
+constexpr const char* kOneFileForAll =
+    "see that all ranks see the same file, and that nobody replaces it meanwhile";
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
 struct ValueKind {
@@ -91,26 +95,55 @@ ScanMap empty_map(const PatternFile& file, const MapOptions& options, const std:
   return map;
 }
 
-}  // namespace
-
-std::string_view name_of(MapValue value) { return kind_of(value).name; }
-
-std::optional<MapValue> map_value_from_name(std::string_view name) {
-  const auto found = std::ranges::find(kValues, name, &ValueKind::name);
-  if (found == kValues.end()) return std::nullopt;
-  return found->value;
+// An output that grows has more frames for whoever opens it later.
+void agree_on_frames(PatternFile& file, Ranks& ranks) {
+  const std::uint64_t ours = file.frames();
+  const auto bytes = std::as_bytes(std::span(&ours, 1));
+  std::vector<std::byte> told(bytes.begin(), bytes.end());
+  ranks.broadcast(told);
+  together(ranks, [&] {
+    std::uint64_t of_first = 0;
+    std::memcpy(&of_first, told.data(), sizeof of_first);
+    if (ours < of_first) {
+      throw Error(ErrorKind::kInput, file.path().string(),
+                  fmt::format("has {} for rank {}, and {} for rank 0", frame_count(ours), ranks.rank(),
+                              frame_count(of_first)),
+                  kOneFileForAll);
+    }
+    file.keep_first(of_first);
+  });
 }
 
-ImageAxis row_axis(const ScanGrid& grid) { return axis_of(grid.slow(), grid.rows(), "line"); }
-ImageAxis column_axis(const ScanGrid& grid) { return axis_of(grid.fast(), grid.cols(), "point"); }
-
-ScanMap make_map(const PatternFile& file, const MapOptions& options, std::stop_token stop,
-                 const CellReader::Progress& on_progress) {
-  return make_map(file, options, *alone(), stop, on_progress);
+// Values of cells are added up by their places: all ranks must mean the same ones.
+void agree_on_cells(const PatternFile& file, const ScanMap& map, const std::vector<WindowBins>& windows,
+                    const std::vector<std::uint32_t>& good_frames, Ranks& ranks) {
+  Sha256 sight;
+  sight.add_array(file.header().plan_hash);
+  sight.add_array(file.header().date);
+  for (const std::uint64_t number : {file.frames(), map.rows, map.columns}) sight.add_value(number);
+  sight.add_array(good_frames);
+  for (const GridImage& image : map.images) sight.add_array(image.name);
+  const auto add_bins = [&](BinRange bins) { sight.add_array(std::array{bins.first, bins.end}); };
+  for (const WindowBins& window : windows) {
+    add_bins(window.peak);
+    if (!window.sides) continue;
+    add_bins(window.sides->first);
+    add_bins(window.sides->second);
+  }
+  const std::string ours = sight.finish();
+  const auto bytes = std::as_bytes(std::span(ours));
+  std::vector<std::byte> told(bytes.begin(), bytes.end());
+  ranks.broadcast(told);
+  together(ranks, [&] {
+    if (std::ranges::equal(bytes, told)) return;
+    throw Error(ErrorKind::kInput, file.path().string(),
+                fmt::format("rank {} sees another output or other windows than rank 0", ranks.rank()),
+                kOneFileForAll);
+  });
 }
 
-ScanMap make_map(const PatternFile& file, const MapOptions& options, Ranks& ranks, std::stop_token stop,
-                 const CellReader::Progress& on_progress) {
+ScanMap make_shared_map(const PatternFile& file, const MapOptions& options, Ranks& ranks,
+                        const std::stop_token& stop, const CellReader::Progress& on_progress) {
   const std::stop_callback pass_on(stop, [&ranks] { ranks.stop_all(); });
   ScanMap map;
   std::vector<WindowBins> bins;
@@ -123,6 +156,7 @@ ScanMap make_map(const PatternFile& file, const MapOptions& options, Ranks& rank
     reader.emplace(file, *grid);
     map = empty_map(file, options, windows, *grid, reader->good_frames());
   });
+  agree_on_cells(file, map, bins, reader->good_frames(), ranks);
 
   // Each cell is made by one rank and is 0 in the others, so that the sum of their bits is the value.
   const std::shared_ptr<FrameDealer> dealer = ranks.deal(file.frames());
@@ -155,6 +189,30 @@ ScanMap make_map(const PatternFile& file, const MapOptions& options, Ranks& rank
     }
   }
   return map;
+}
+
+}  // namespace
+
+std::string_view name_of(MapValue value) { return kind_of(value).name; }
+
+std::optional<MapValue> map_value_from_name(std::string_view name) {
+  const auto found = std::ranges::find(kValues, name, &ValueKind::name);
+  if (found == kValues.end()) return std::nullopt;
+  return found->value;
+}
+
+ImageAxis row_axis(const ScanGrid& grid) { return axis_of(grid.slow(), grid.rows(), "line"); }
+ImageAxis column_axis(const ScanGrid& grid) { return axis_of(grid.fast(), grid.cols(), "point"); }
+
+ScanMap make_map(const PatternFile& file, const MapOptions& options, std::stop_token stop,
+                 const CellReader::Progress& on_progress) {
+  return make_shared_map(file, options, *alone(), stop, on_progress);
+}
+
+ScanMap make_map(PatternFile& file, const MapOptions& options, Ranks& ranks, std::stop_token stop,
+                 const CellReader::Progress& on_progress) {
+  agree_on_frames(file, ranks);
+  return make_shared_map(file, options, ranks, stop, on_progress);
 }
 
 void follow_map(FollowedOutput& output, const MapOptions& options,

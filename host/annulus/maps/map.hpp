@@ -48,9 +48,10 @@ inline constexpr const char* kFramesImage = "frames_in_cell";
 ScanMap make_map(const PatternFile& file, const MapOptions& options, std::stop_token stop = {},
                  const CellReader::Progress& on_progress = {});
 
-// The same by several ranks, which all call it: the first has the map. Each cell is made by one of them.
-// Throws FailedTogether in all.
-ScanMap make_map(const PatternFile& file, const MapOptions& options, Ranks& ranks, std::stop_token stop = {},
+// The same by several ranks, which all call it: the first has the map. Each cell is made by one of them. Of
+// an output that grows, all keep the frames that the first found. Throws FailedTogether in all, also if
+// another sees fewer frames, another output or other windows.
+ScanMap make_map(PatternFile& file, const MapOptions& options, Ranks& ranks, std::stop_token stop = {},
                  const CellReader::Progress& on_progress = {});
 
 // Axes of images over a grid: the positions of its motors, or the numbers of lines and points.

@@ -195,6 +195,26 @@ void note_monitor(hid_t file) {
     throw_hdf5(ErrorKind::kOutput, file, "cannot note that a monitor was applied");
 }
 
+// The master says once what names of sources are relative to.
+void check_names(const MergeInput& first, const MergeInput& input) {
+  constexpr std::uint64_t kNamesAtOnce = 4096;
+  const fs::path &folder = first.header.working_directory, &other = input.header.working_directory;
+  if (other == folder) return;
+  const PatternFile file(input.path);
+  for (std::uint64_t row = 0; row < input.frames; row += kNamesAtOnce) {
+    const auto frames = file.read_records(row, std::min(kNamesAtOnce, input.frames - row));
+    const auto relative = std::ranges::find_if(
+        frames, [](const FrameRecord& frame) { return fs::path(frame.source).is_relative(); });
+    if (relative == frames.end()) continue;
+    throw Error(
+        ErrorKind::kInput, input.path.string(),
+        fmt::format(
+            "was made in {}, which its frame {} is named from, and {} in {}: a master cannot say both",
+            other.string(), relative->source, first.path.string(), folder.string()),
+        "leave `virtual` out, so that frames and their names are copied");
+  }
+}
+
 std::vector<PartFile> describe_parts(const fs::path& master, const MergedRows& rows) {
   std::vector<PartFile> parts;
   for (const MergeInput& input : rows.inputs) {
@@ -202,6 +222,7 @@ std::vector<PartFile> describe_parts(const fs::path& master, const MergedRows& r
       throw Error(ErrorKind::kInput, input.path.string(), "is a master itself",
                   "name its parts instead, or copy the frames");
     }
+    check_names(rows.inputs.front(), input);
     const Hdf5Handle file = open_output(input.path);
     parts.push_back({input.path, name_from(master, input.path),
                      read_whole_number(file.get(), layout::kHeaderChecksum).value_or(0)});
@@ -284,8 +305,9 @@ bool is_master(const fs::path& path) {
   return file && layout::is_master(file.get());
 }
 
-MasterContent write_master(const fs::path& master, const std::vector<fs::path>& parts, IfExists if_exists) {
-  MergedRows rows = merge_rows(parts, RowOrder::kByNumber);
+MasterContent write_master(const fs::path& master, const std::vector<fs::path>& parts, IfExists if_exists,
+                           const DifferenceOfRuns& difference) {
+  MergedRows rows = merge_rows(parts, RowOrder::kByNumber, difference);
   if (rows.frames == 0) {
     throw Error(ErrorKind::kInput, parts.empty() ? master.string() : parts.front().string(),
                 "there is no frame in any of the parts", "a master needs at least one");
@@ -312,7 +334,7 @@ MasterContent write_master(const fs::path& master, const std::vector<fs::path>& 
     const std::uint64_t header = read_whole_number(file, layout::kHeaderChecksum).value_or(0);
     overwrite_number(file, layout::kClosingChecksum, closing_checksum(file, header, rows.frames));
   });
-  return {rows.frames, rows.bad, rows.missing};
+  return {rows.frames, rows.bad, rows.missing, rows.missing_parts};
 }
 
 }  // namespace annulus

@@ -2,6 +2,8 @@
 // beside it.
 #pragma once
 
+#include <annulus/outputs/merged_rows.hpp>
+#include <annulus/outputs/scan_parts.hpp>
 #include <annulus/outputs/sink.hpp>
 
 #include <cstdint>
@@ -21,6 +23,7 @@ struct MasterContent {
   std::uint64_t frames = 0;
   std::uint64_t bad = 0;
   std::uint64_t missing = 0;  // places before the last one that no part holds: a process did not get so far
+  std::vector<Part> missing_parts;  // of a scan whose parts were jobs of an array
 };
 
 // Throws unless this may become a master, and parts may lie in its folder: what write_master() would refuse
@@ -35,9 +38,11 @@ void remove_outputs(const std::vector<std::filesystem::path>& outputs);
 // lie below the master's folder. Rows are in the order of their places (frame_index); those of places that no
 // part holds are not there. Parts without a frame are left out; at least one must have one. The file appears
 // complete or not at all. `if_exists`: kAppend replaces an output of any kind that is there, too, if it is a
-// master. Throws kInput for parts that cannot be read, differ in their plan, or hold a place twice; kOutput.
+// master. Throws kInput for parts that cannot be read, differ in their plan or as `difference` says, or hold
+// a place twice; kOutput.
 MasterContent write_master(const std::filesystem::path& master,
-                           const std::vector<std::filesystem::path>& parts, IfExists if_exists);
+                           const std::vector<std::filesystem::path>& parts, IfExists if_exists,
+                           const DifferenceOfRuns& difference = {});
 
 // Whether this output is one. False for what is not there, too.
 bool is_master(const std::filesystem::path& path);

@@ -17,18 +17,17 @@ std::string option_of(const OutputHeader& header, const std::string& key) {
   return found == header.options.end() ? "" : found->second;
 }
 
-// A configuration that is not JSON stays as it is.
-std::string with_options(const std::string& config,
+}  // namespace
+
+std::string with_options(const std::string& config_json,
                          const std::vector<std::pair<std::string, std::string>>& options) {
-  Json json = Json::parse(config, nullptr, false);
-  if (!json.is_object()) return config;
+  Json json = Json::parse(config_json, nullptr, false);
+  if (!json.is_object()) return config_json;
   for (const auto& [key, text] : options) {
     if (json.contains(key)) json[key] = text;
   }
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
-
-}  // namespace
 
 RunDescription describe_merged(const MergedRows& rows, const std::filesystem::path& output) {
   const MergeInput& first = rows.inputs.front();

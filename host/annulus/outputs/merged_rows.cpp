@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace annulus {
 namespace {
@@ -69,7 +70,7 @@ std::string difference(const OutputHeader& one, const OutputHeader& other) {
 
 class RowMerger {
  public:
-  explicit RowMerger(RowOrder order) : order_(order) {}
+  RowMerger(RowOrder order, const DifferenceOfRuns& difference) : order_(order), difference_(difference) {}
 
   void add(const fs::path& path) {
     const PatternFile file(path);
@@ -82,6 +83,8 @@ class RowMerger {
       }
     }
     check_same(path, file.header(), sums.job().plan->pixel_type);
+    check_same_run(path, file.header());
+    note_part(path, file.header());
     const std::size_t number = merged_.inputs.size();
     MergeInput input{path, file.header(), file.frames(), 0, file.is_closed()};
     std::uint64_t row = 0;
@@ -111,6 +114,7 @@ class RowMerger {
     const std::uint64_t end =
         merged_.runs.empty() ? 0 : merged_.runs.back().number + merged_.runs.back().count;
     merged_.missing = end - merged_.frames;
+    merged_.missing_parts = parts_.missing();
     return std::move(merged_);
   }
 
@@ -123,6 +127,27 @@ class RowMerger {
     refuse_merge(path,
                  fmt::format("does not fit {}, they differ: {}", merged_.inputs.front().path.string(), what),
                  "merge outputs of one plan, with the same columns");
+  }
+
+  void check_same_run(const fs::path& path, const OutputHeader& header) const {
+    if (!difference_ || merged_.inputs.empty()) return;
+    const MergeInput& first = merged_.inputs.front();
+    const std::string what = difference_(first.header.config_json, header.config_json);
+    if (what.empty()) return;
+    refuse_merge(path, fmt::format("does not fit {}, they differ: {}", first.path.string(), what),
+                 "divide all by the same: `annulus renormalise` does so without reading the frames again");
+  }
+
+  void note_part(const fs::path& path, const OutputHeader& header) {
+    const auto part = part_of_scan(header.config_json, header.working_directory);
+    if (!part) return;
+    if (!first_part_) first_part_ = {path, *part};
+    const std::string what = difference_of_scans(first_part_->second, *part);
+    if (order_ == RowOrder::kByNumber && !what.empty()) {
+      refuse_merge(path, fmt::format("does not fit {}: {}", first_part_->first.string(), what),
+                   "merge parts of one scan; `scans` puts different scans one behind the other");
+    }
+    parts_.add(*part);
   }
 
   void add_row(std::size_t input, std::uint64_t row, std::uint64_t number) {
@@ -167,15 +192,19 @@ class RowMerger {
   }
 
   RowOrder order_;
+  const DifferenceOfRuns& difference_;
   PixelType type_ = PixelType::kI32;
   KnownFrames known_;
+  std::optional<std::pair<fs::path, PartOfScan>> first_part_;
+  PartsThere parts_;
   MergedRows merged_;
 };
 
 }  // namespace
 
-MergedRows merge_rows(const std::vector<fs::path>& outputs, RowOrder order) {
-  RowMerger merger(order);
+MergedRows merge_rows(const std::vector<fs::path>& outputs, RowOrder order,
+                      const DifferenceOfRuns& difference) {
+  RowMerger merger(order, difference);
   for (const fs::path& output : outputs) merger.add(output);
   return merger.finish();
 }

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/scan_parts.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace annulus {
@@ -37,11 +40,17 @@ struct MergedRows {
   std::vector<RowRun> runs;  // in the order of rows
   std::uint64_t frames = 0;
   std::uint64_t bad = 0;
-  std::uint64_t missing = 0;  // numbers before the last that no frame has
+  std::uint64_t missing = 0;        // numbers before the last that no frame has
+  std::vector<Part> missing_parts;  // of the scans of which other parts are there
 };
 
-// Throws kInput if an output cannot be read, or if two differ in their plan, errors, precision or columns,
-// hold the same frame, or, by number, another frame of the same number.
-MergedRows merge_rows(const std::vector<std::filesystem::path>& outputs, RowOrder order);
+// Why outputs with these stored configurations do not go together; empty if they do.
+using DifferenceOfRuns = std::function<std::string(const std::string& config, const std::string& other)>;
+
+// Throws kInput if an output cannot be read, or if two differ in their plan, errors, precision or columns, or
+// as `difference` says, hold the same frame, or, by number, are parts of different scans or hold another
+// frame of the same number.
+MergedRows merge_rows(const std::vector<std::filesystem::path>& outputs, RowOrder order,
+                      const DifferenceOfRuns& difference);
 
 }  // namespace annulus

@@ -178,6 +178,15 @@ void check_same_part(hid_t file, const fs::path& path, const RunDescription& run
          stored.empty() ? "choose another `output`" : "give the same `part`, or choose another `output`");
 }
 
+void check_same_run(hid_t file, const fs::path& path, const RunDescription& run) {
+  if (!run.difference_from) return;
+  const auto config = read_text(file, std::string(layout::kInput) + "/configuration");
+  const std::string what = run.difference_from(config.value_or(""));
+  if (what.empty()) return;
+  refuse(path, fmt::format("its frames and those of this run do not go together, they differ: {}", what),
+         "give the options that it was made with, or choose another `output`");
+}
+
 }  // namespace
 
 void check_same_job(const fs::path& path, const Job& job, const RunDescription& run) {
@@ -240,6 +249,7 @@ void check_same_job(const fs::path& path, const Job& job, const RunDescription& 
   }
   check_same_columns(file.get(), path, run.columns, kCure);
   check_same_part(file.get(), path, run);
+  check_same_run(file.get(), path, run);
 }
 
 namespace {

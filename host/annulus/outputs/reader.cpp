@@ -177,6 +177,11 @@ void PatternFile::count_frames() {
   }
 }
 
+void PatternFile::keep_first(std::uint64_t frames) {
+  check_range(0, frames);
+  frames_ = frames;
+}
+
 void PatternFile::read_header() {
   const hid_t file = file_->get();
   const auto text = [&](const std::string& path) { return read_text(file, path).value_or(""); };
@@ -189,6 +194,7 @@ void PatternFile::read_header() {
   header_.plan_hash = text(input + "/plan_hash");
   header_.poni_text = text(input + "/poni");
   header_.config_json = text(input + "/configuration");
+  header_.working_directory = text(layout::kWorkingDirectory);
   header_.options = read_options(file);
   header_.has_errors = has_object(file, layout::kErrors);
   for (const double side :

@@ -24,6 +24,7 @@ struct OutputHeader {
   std::string plan_hash;
   std::string poni_text;
   std::string config_json;
+  std::filesystem::path working_directory;  // of the run: what names of sources are relative to
   std::vector<std::pair<std::string, std::string>> options;  // in the order of the command table
 
   std::vector<Axis> axes;  // as of the plan: one of patterns, two of cakes
@@ -79,6 +80,10 @@ class PatternFile {
   const std::filesystem::path& path() const { return path_; }
   const OutputHeader& header() const { return header_; }
   std::uint64_t frames() const { return frames_; }
+
+  // From now on as if it had been opened when there were only so many: who reads it together with others, who
+  // opened it earlier, sees what they see. There must be as many.
+  void keep_first(std::uint64_t frames);
 
   // Whether its writer had closed it when it was opened: then these are all frames. Files of version 0.1 do
   // not say, and count as closed.

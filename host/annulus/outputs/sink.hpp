@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,10 @@ struct RunDescription {
   // Not empty: an output. All that is stored once is taken from it, except columns, options and times.
   std::filesystem::path made_from = {};
   bool of_other_frames = false;  // so the grid of that output's scan is not taken from it
+
+  // Why frames of this run do not go with those of a run that stored this configuration; empty if they do.
+  // Asked before frames are added to those of another run. None: whatever its plan allows.
+  std::function<std::string(const std::string& stored_config)> difference_from = {};
 
   // Not empty: the name that the file will have in the end (FileBeside).
   std::string file_name = {};

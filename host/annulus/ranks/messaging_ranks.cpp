@@ -1,5 +1,8 @@
 #include <annulus/ranks/guided_blocks.hpp>
 #include <annulus/ranks/messaging_ranks.hpp>
+#include <annulus/ranks/together.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -96,6 +99,7 @@ class MessagingRanks final : public Ranks, public std::enable_shared_from_this<M
   std::shared_ptr<FrameDealer> deal(std::uint64_t expected) override;
 
   void add_up(std::span<std::int64_t> values) override {
+    check_lengths(values.size());
     wait_for_all({});
     const std::lock_guard lock(talking_);
     messenger_->add_up(values);
@@ -122,6 +126,21 @@ class MessagingRanks final : public Ranks, public std::enable_shared_from_this<M
   std::optional<FrameRange> next_block(std::uint64_t scan);
 
  private:
+  // MPI does not look: it would write behind the end of the shorter, or leave out what the longer has more.
+  void check_lengths(std::uint64_t ours) {
+    const auto bytes = std::as_bytes(std::span(&ours, 1));
+    std::vector<std::byte> told(bytes.begin(), bytes.end());
+    broadcast(told);
+    together(*this, [&] {
+      std::uint64_t of_first = 0;
+      std::memcpy(&of_first, told.data(), sizeof of_first);
+      if (ours == of_first) return;
+      throw Error(ErrorKind::kBackend, fmt::format("rank {}", rank()),
+                  fmt::format("has {} numbers to add up, and rank 0 has {}", ours, of_first),
+                  "see that all ranks see the same files, and that nobody changes them meanwhile");
+    });
+  }
+
   void send(unsigned to, std::vector<std::byte> message) {
     const std::lock_guard lock(talking_);
     messenger_->send(to, std::move(message));

@@ -46,7 +46,8 @@ class Ranks {
   // first rank knows (0: nobody knows). Does not wait for the others. There is one scan at a time.
   virtual std::shared_ptr<FrameDealer> deal(std::uint64_t expected) = 0;
 
-  // The sums over all ranks, in the first one; in the others, `values` are left as they are.
+  // The sums over all ranks, in the first one; in the others, `values` are left as they are. Throws
+  // FailedTogether in all, and adds nothing, if they have not as many.
   virtual void add_up(std::span<std::int64_t> values) = 0;
 
   // What the first rank has, in all.

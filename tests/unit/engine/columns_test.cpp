@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <limits>
@@ -46,6 +47,43 @@ TEST(WantedColumns, NamesAreUnique) {
   };
   EXPECT_THAT(refuse({"x=a.csv#x", "x=b.csv#x"}, ""), HasSubstr("`column`: two columns are called x"));
   EXPECT_THAT(refuse({"I0=a.csv#x"}, "I0=b.csv#x"), HasSubstr("`monitor`: two columns are called I0"));
+}
+
+TEST(Monitor, IsCalledAsWhereItComesFrom) {
+  const auto name = [](const std::vector<std::string>& columns, const std::string& monitor) {
+    IntegrateConfig config;
+    config.columns = columns;
+    config.monitor = monitor;
+    return monitor_of(config);
+  };
+  EXPECT_EQ(name({"I0=monday.csv#ionc"}, "I0"), "ionc");
+  EXPECT_EQ(name({}, "tuesday.csv#ionc"), "ionc");
+  EXPECT_EQ(name({}, "I0=header:Mon"), "Mon");
+  EXPECT_EQ(name({}, "I0=scan.h5::/1.1/measurement/I0"), "measurement/I0");
+  EXPECT_EQ(name({}, "I0=scan.h5::/2.1/measurement/I0"), "measurement/I0");
+  EXPECT_EQ(name({}, "scan.h5::/entry/I1/data"), "I1/data");
+  EXPECT_EQ(name({}, "scan.h5::/I0"), "/I0");
+  EXPECT_EQ(name({}, "of_the_stream"), "of_the_stream");
+  EXPECT_EQ(name({"x=a.csv#x"}, ""), "");
+}
+
+TEST(Monitor, SaysWhichRunsDoNotGoTogether) {
+  const auto stored = [](const std::string& monitor, double factor, const std::string& part) {
+    IntegrateConfig config;
+    config.monitor = monitor;
+    config.normalization_factor = factor;
+    config.part = part;
+    return to_json(config).dump();
+  };
+  const std::string one = stored("a.csv#I0", 1, "1/2");
+  EXPECT_EQ(difference_of_division(one, stored("b.csv#I0", 1, "2/2")), "");
+  EXPECT_EQ(difference_of_division(one, stored("a.csv#I1", 1, "2/2")), "their monitors: I0 and I1");
+  EXPECT_EQ(difference_of_division(one, stored("", 1, "")), "their monitors: I0 and none");
+  EXPECT_EQ(difference_of_division(one, stored("a.csv#I0", 2, "2/2")),
+            "their `normalization_factor`: 1 and 2");
+  EXPECT_EQ(difference_of_division(one, stored("a.csv#I0", 2, "")), "");
+  EXPECT_EQ(difference_of_division(one, R"({"of_a_later_version": 1})"), "");
+  EXPECT_EQ(difference_of_division("no JSON", one), "");
 }
 
 TEST(FrameFactor, IsTheProductUnlessItCannotDivide) {

@@ -1,11 +1,14 @@
 #include <annulus/maps/map.hpp>
+#include <annulus/ranks/together.hpp>
 
 #include <gmock/gmock.h>
 
+#include <mutex>
 #include <thread>
 
 #include "../outputs/samples.hpp"
 #include "message_of.hpp"
+#include "ranks/fake_network.hpp"
 
 namespace annulus {
 namespace {
@@ -227,6 +230,81 @@ TEST(Map, GrowsWithItsScan) {
   EXPECT_EQ(seen.back(), 6);
   const PatternFile file(folder / "a.nxs");
   EXPECT_EQ(last, make_map(file, over_x_and_y({"low=2:4"})).images[0].values);
+}
+
+// The maps of two ranks that opened these files, or the one error that both have.
+struct MapOfRanks {
+  ScanMap map;  // of the first
+  std::vector<std::string> errors;
+};
+MapOfRanks map_of_ranks(std::vector<std::unique_ptr<PatternFile>> files, std::vector<MapOptions> options) {
+  MapOfRanks made;
+  std::mutex making;
+  run_as_ranks(static_cast<unsigned>(files.size()), [&](Ranks& ranks) {
+    try {
+      ScanMap map = make_map(*files[ranks.rank()], options[ranks.rank()], ranks);
+      if (ranks.is_first()) made.map = std::move(map);
+    } catch (const FailedTogether& error) {
+      const std::lock_guard lock(making);
+      made.errors.emplace_back(error.what());
+    }
+  });
+  return made;
+}
+
+TEST(Map, RanksThatOpenAGrowingOutputOneAfterTheOtherMapWhatTheFirstFound) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const Points points = {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {}, {2, 1}, {3, 0}, {3, 1}, {1, 1}};
+  const auto frames = frames_at(*plan, points);
+  const auto sink = begin_scan(folder / "a.nxs", plan);
+  sink->append({frames.begin(), frames.begin() + 4});
+  sink->flush();
+  // HDF5 would show one process the same of one file, whenever it opens it.
+  std::filesystem::copy_file(folder / "a.nxs", folder / "early.nxs");
+  sink->append({frames.begin() + 4, frames.end()});
+  sink->close();
+  std::vector<std::unique_ptr<PatternFile>> files;
+  for (const char* name : {"early.nxs", "a.nxs"})
+    files.push_back(std::make_unique<PatternFile>(folder / name));
+  ASSERT_EQ(files[0]->frames(), 4);
+  ASSERT_EQ(files[1]->frames(), 10);
+  const MapOptions options = over_x_and_y({"low=2:4"});
+  const ScanMap alone = make_map(*files[0], options);
+  const MapOfRanks made = map_of_ranks(std::move(files), {options, options});
+  EXPECT_THAT(made.errors, ElementsAre());
+  EXPECT_EQ(made.map.rows, 2);
+  EXPECT_EQ(made.map.frames, 4);
+  ASSERT_EQ(made.map.images.size(), 2);
+  EXPECT_EQ(made.map.images[0].values, alone.images[0].values);
+  EXPECT_EQ(made.map.images[1].values, alone.images[1].values);
+}
+
+TEST(Map, RanksThatSeeOtherFilesRefuseTogether) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const Points points = {{0, 0}, {0, 1}, {1, 0}, {1, 1}};
+  const auto write = [&](const char* name, const Points& at) {
+    const auto sink = begin_scan(folder / name, plan);
+    sink->append(frames_at(*plan, at));
+    sink->close();
+  };
+  write("whole.nxs", points);
+  write("short.nxs", {{0, 0}, {0, 1}, {1, 0}});
+  write("wide.nxs", {{0, 0}, {0, 1}, {1, 0}, {1, 2}});
+  const auto errors = [&](const char* second, const MapOptions& of_second) {
+    std::vector<std::unique_ptr<PatternFile>> files;
+    for (const char* name : {"whole.nxs", second})
+      files.push_back(std::make_unique<PatternFile>(folder / name));
+    return map_of_ranks(std::move(files), {over_x_and_y({"low=2:4"}), of_second}).errors;
+  };
+  const auto both = [](const auto& text) { return ElementsAre(text, text); };
+  EXPECT_THAT(errors("short.nxs", over_x_and_y({"low=2:4"})),
+              both(HasSubstr("has 3 frames for rank 1, and 4 frames for rank 0")));
+  EXPECT_THAT(errors("wide.nxs", over_x_and_y({"low=2:4"})),
+              both(HasSubstr("rank 1 sees another output or other windows than rank 0")));
+  EXPECT_THAT(errors("whole.nxs", over_x_and_y({"low=4:6"})), both(HasSubstr("other windows")));
+  EXPECT_THAT(errors("whole.nxs", over_x_and_y({"low=2:4"})), ElementsAre());
 }
 
 TEST(Map, ATimeoutIsATime) {

@@ -1,3 +1,5 @@
+#include <annulus/ranks/together.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,6 +76,25 @@ TEST_P(RanksOf, AddUpExactly) {
     const std::vector<std::int64_t> sums = {n * (n + 1) / 2, -5 * n, n * (std::int64_t{1} << 58)};
     EXPECT_EQ(values, ranks.is_first() ? sums : before);
   });
+}
+
+TEST(Ranks, AddNothingUpWhereOneHasMoreOrFewer) {
+  for (const std::size_t last : {std::size_t{2}, std::size_t{4}}) {
+    std::atomic<int> refused = 0;
+    run_as_ranks(3, [&](Ranks& ranks) {
+      std::vector<std::int64_t> values(ranks.rank() == 2 ? last : 3, 1);
+      try {
+        ranks.add_up(values);
+      } catch (const FailedTogether& error) {
+        ++refused;
+        EXPECT_EQ(error.where(), "rank 2");
+        EXPECT_EQ(error.fault(), "has " + std::to_string(last) + " numbers to add up, and rank 0 has 3");
+      }
+      EXPECT_THAT(values, testing::Each(1));
+      ranks.wait_for_all();  // and they can meet again
+    });
+    EXPECT_EQ(refused, 3);
+  }
 }
 
 TEST_P(RanksOf, TellAllWhatTheFirstHas) {
