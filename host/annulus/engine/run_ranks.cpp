@@ -61,7 +61,7 @@ class SharedRun {
 
 // Before any rank writes: those whose part is there would be refused, and the others go on without them.
 void SharedRun::check_monitors(const std::vector<fs::path>& parts) const {
-  const std::string ours = to_json(config_).dump();
+  const std::string ours = to_json(config_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   for (const fs::path& part : parts) {
     const std::string what = difference_of_division(PatternFile(part).header().config_json, ours);
     if (what.empty()) continue;
