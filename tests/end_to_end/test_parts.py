@@ -481,7 +481,7 @@ def test_parts_that_are_divided_by_different_monitors_are_refused(annulus, scan,
                          "twice": "their --normalization-factor: 1 and 2"}.items():
         for kind in ([], ["--virtual"], ["--sum"]):
             done = annulus("merge", parts["i0"], parts[other], "-o", tmp_path / "x.nxs", *kind)
-            assert done.returncode == 3 and words in done.stderr and "annulus renormalise" in done.stderr, done.stderr
+            assert done.returncode == 3 and words in done.stderr and "renormalise some of them" in done.stderr, done.stderr
     good(annulus("merge", parts["i0"], parts["fits"], "-o", tmp_path / "x.nxs"))
     # What is divided anew goes together.
     good(annulus("renormalise", parts["none"], "-o", tmp_path / "anew.nxs", "--monitor", "i0"))
@@ -564,3 +564,16 @@ def test_ranks_go_on_only_where_and_with_what_their_parts_were_made(scan, tmp_pa
     good(mpirun(3, above, "--monitor", "i0", "frames"))
     with h5py.File(above / "out.nxs") as file:
         assert len(file["entry/frames/status"]) == 24
+
+
+def test_files_that_came_between_are_refused_before_anything_is_stored(annulus, scan, tmp_path):
+    names = [tmp_path / f"f_{i:03d}.cbf" for i in range(40)]
+    for i, name in enumerate(names):
+        name.symlink_to(scan.files[i % 24])
+    options = ["integrate", *OPTIONS, "-p", scan.poni, "-q", "--part", "2/2", "--append", "-o", tmp_path / "part.nxs"]
+    good(annulus(*options, *names[::2]))
+    first = contents(tmp_path / "part.nxs")
+    done = annulus(*options, *names)
+    assert done.returncode == 5 and "f_016.cbf: was frame 8 of the scan when it was reduced, and is frame 16 now" in done.stderr
+    good(annulus(*options, *names[::2]))
+    assert contents(tmp_path / "part.nxs") == first

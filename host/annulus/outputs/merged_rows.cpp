@@ -135,7 +135,7 @@ class RowMerger {
     const std::string what = difference_(first.header.config_json, header.config_json);
     if (what.empty()) return;
     refuse_merge(path, fmt::format("does not fit {}, they differ: {}", first.path.string(), what),
-                 "divide all by the same: `annulus renormalise` does so without reading the frames again");
+                 "renormalise some of them, so that all are divided by the same");
   }
 
   void note_part(const fs::path& path, const OutputHeader& header) {
