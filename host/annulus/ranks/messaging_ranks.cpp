@@ -20,8 +20,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the thread that receives sleeps when nothing came: while somebody waits for it, and otherwise.
+// How long the thread that receives sleeps when nothing came: while somebody waits for it; in the first rank, whom
+// others ask for the next block while they still work on the one before; and otherwise.
 constexpr auto kShortSleep = 200us;
+constexpr auto kSleepOfFirst = 2ms;
 constexpr auto kLongSleep = 5ms;
 constexpr auto kMeanwhile = 100ms;
 constexpr auto kBetweenReports = 200ms;
@@ -362,13 +364,11 @@ void MessagingRanks::receive(const std::stop_token& end) {
       continue;
     }
     std::unique_lock lock(knowing_);
-    // The first rank answers others, who wait.
-    const bool soon = waiting_ > 0 || is_first();
-    if (soon) {
+    if (waiting_ > 0) {
       lock.unlock();
       std::this_thread::sleep_for(kShortSleep);
     } else {
-      wake_.wait_for(lock, kLongSleep, [this] { return waiting_ > 0; });
+      wake_.wait_for(lock, is_first() ? kSleepOfFirst : kLongSleep, [this] { return waiting_ > 0; });
     }
   }
 }
