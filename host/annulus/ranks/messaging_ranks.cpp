@@ -20,8 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the thread that receives sleeps when nothing came: while somebody waits for it; in the first rank, whom
-// others ask for the next block while they still work on the one before; and otherwise.
+// How long the thread that receives sleeps when nothing came: while somebody waits for it; in the first rank,
+// whom others ask for the next block while they still work on the one before; and otherwise.
 constexpr auto kShortSleep = 200us;
 constexpr auto kSleepOfFirst = 2ms;
 constexpr auto kLongSleep = 5ms;
