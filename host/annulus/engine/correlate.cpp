@@ -39,7 +39,7 @@ PolarOptions polar_options(const CorrelateConfig& config) {
   return {!config.keep_mean, config.least_mean, config.most_mean};
 }
 
-fs::path working_folder() {
+fs::path current_folder() {
   std::error_code unknown;
   return fs::current_path(unknown);
 }
@@ -87,7 +87,7 @@ class CorrelationTaker final : public SnapshotTaker {
   // Goes on with an output.
   CorrelationTaker(Correlation begun, PolarOrder order, SnapshotOptions options, Place place)
       : order_(order), options_(options), place_(std::move(place)) {
-    const fs::path here = working_folder();
+    const fs::path here = current_folder();
     if (begun.record.origin.working_directory != here) name_folder_ = here;
     correlator_.emplace(std::move(begun), order_, options_);
   }
@@ -200,7 +200,7 @@ CorrelationRecord new_record(const CorrelateConfig& config, const SnapshotScan& 
   record.origin.poni_text = scan.plan_of_scan().poni_text;
   record.origin.config_json = to_json(config).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   record.origin.options = as_text(config);
-  record.origin.working_directory = working_folder().string();
+  record.origin.working_directory = current_folder().string();
   record.legendre = scan.legendre();
   return record;
 }
@@ -235,7 +235,7 @@ Correlation continued(const fs::path& output, const CorrelateConfig& config,
 }
 
 std::shared_ptr<StoredFrames> frames_of(const SnapshotTable& snapshots) {
-  auto stored = std::make_shared<StoredFrames>(working_folder());
+  auto stored = std::make_shared<StoredFrames>(current_folder());
   for (const Snapshot& row : snapshots.rows())
     stored->add(row.source_id, row.in_source, row.status == SnapshotStatus::kBad);
   return stored;

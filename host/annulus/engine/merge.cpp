@@ -43,7 +43,7 @@ void check_options(const MergeOptions& options) {
 
 // Nobody reads the output before it is complete, so it need not be flushed for readers. But what waits for a
 // flush takes memory, and each flush waits for the disk.
-constexpr double kFlushSeconds = 1;
+constexpr double kSecondsBetweenFlushes = 1;
 
 class OpenInputs {
  public:
@@ -84,7 +84,7 @@ class Gathering {
   void write() {
     sink_.append(frames_);
     frames_.clear();
-    if (seconds_since(flushed_) < kFlushSeconds) return;
+    if (seconds_since(flushed_) < kSecondsBetweenFlushes) return;
     sink_.flush();
     flushed_ = Clock::now();
   }
