@@ -568,3 +568,24 @@ def test_correlations_that_cannot_be_added_up_keep_their_parts(annulus, tmp_path
     # What does not fit is refused before the work.
     done = mpirun(2, *words, "--keep-mean", "--append", "data.h5::/polar", cwd=tmp_path, starter=AT_ONCE)
     assert done.returncode == OUTPUT and "cannot be continued: --keep-mean" in errors(done.stderr)[0], done.stderr
+
+
+def test_ranks_go_on_only_where_and_with_what_their_parts_were_made(scan, tmp_path):
+    """Also those that have no part yet: they would make one that does not go with the others."""
+    table = tmp_path / "m.csv"
+    table.write_text("i0,i1\n" + "".join(f"{100 + i},{200 - i}\n" for i in range(24)))
+    above, inside = tmp_path / "run", tmp_path / "run/frames"
+    inside.mkdir(parents=True)
+    for path in scan.files:
+        (inside / path.name).symlink_to(path)
+    columns = [word for name in ("i0", "i1") for word in ("--column", f"{name}={table}#{name}")]
+    words = ["integrate", "-q", "-n", 100, "-p", scan.poni, *columns, "-o", above / "out.nxs", "--append", "--monitor"]
+    assert mpirun(2, *words, "i0", "frames", cwd=above).returncode == 0
+    before = {path.name: path.read_bytes() for path in above.rglob("*.nxs")}
+    for folder, last, said in ((above, ["i1", "frames"], "their monitors: i0 and i1"), (inside, ["i0", "."], f"was made in {above}")):
+        done = mpirun(3, *words, *last, cwd=folder, starter=AT_ONCE)
+        assert done.returncode == OUTPUT and said in done.stderr, done.stderr
+        assert {path.name: path.read_bytes() for path in above.rglob("*.nxs")} == before
+    assert mpirun(3, *words, "i0", inside, cwd=inside).returncode == 0  # named from the root
+    assert mpirun(3, *words, "i0", "frames", cwd=above).returncode == 0
+    assert rows(above / "out.nxs") == 24

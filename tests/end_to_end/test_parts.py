@@ -2,10 +2,8 @@
 
 import json
 import math
-import os
 import pathlib
 import shutil
-import subprocess
 from fractions import Fraction
 
 import h5py
@@ -531,39 +529,6 @@ def test_a_master_does_not_mix_names_from_different_folders(annulus, scan, tmp_p
             folder = file["entry/reduction/input/working_directory"][()].decode()
             for place, source in enumerate(file["entry/frames/source"][()].ravel()):
                 assert (pathlib.Path(folder) / source.decode()).samefile(inside / names[place])
-
-
-def test_ranks_go_on_only_where_and_with_what_their_parts_were_made(scan, tmp_path):
-    """Also those that have no part yet: they would make one that does not go with the others."""
-    if shutil.which("mpirun") is None:
-        pytest.skip("there is no mpirun: install openmpi-bin")
-    table = tmp_path / "m.csv"
-    table.write_text("i0,i1\n" + "".join(f"{100 + i},{200 - i}\n" for i in range(24)))
-    above, inside = tmp_path / "run", tmp_path / "run/frames"
-    inside.mkdir(parents=True)
-    for path in scan.files:
-        (inside / path.name).symlink_to(path)
-    columns = [word for name in ("i0", "i1") for word in ("--column", f"{name}={table}#{name}")]
-
-    def mpirun(ranks, folder, *words):
-        command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", ranks, os.environ["ANNULUS"],
-                   "integrate", "-q", "-n", 100, "-p", scan.poni, *columns, "-o", above / "out.nxs", "--append", *words]
-        return subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False,
-                              timeout=120)
-    done = mpirun(2, above, "--monitor", "i0", "frames")
-    if done.returncode == 6:
-        pytest.skip("this build has no MPI")
-    good(done)
-    before = {path.name: path.read_bytes() for path in above.rglob("*.nxs")}
-    for folder, words, said in ((above, ["--monitor", "i1", "frames"], "their monitors: i0 and i1"),
-                                (inside, ["--monitor", "i0", "."], f"was made in {above}")):
-        done = mpirun(3, folder, *words)
-        assert done.returncode == 5 and said in done.stderr, done.stderr
-        assert {path.name: path.read_bytes() for path in above.rglob("*.nxs")} == before
-    good(mpirun(3, inside, "--monitor", "i0", inside))  # named from the root
-    good(mpirun(3, above, "--monitor", "i0", "frames"))
-    with h5py.File(above / "out.nxs") as file:
-        assert len(file["entry/frames/status"]) == 24
 
 
 def test_files_that_came_between_are_refused_before_anything_is_stored(annulus, scan, tmp_path):
