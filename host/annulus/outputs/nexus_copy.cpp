@@ -1,5 +1,6 @@
 // The structure of a new output from that of another.
 
+#include <annulus/outputs/checksums.hpp>
 #include <annulus/outputs/iso_time.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
@@ -19,6 +20,7 @@ namespace {
 
 constexpr int kDeepestGroup = 32;
 constexpr std::size_t kLargestAttribute = std::size_t{1} << 20;
+constexpr std::size_t kLargestDataset = std::size_t{1} << 32;  // of what is stored once
 
 class StructureCopy {
  public:
@@ -70,9 +72,29 @@ class StructureCopy {
     } else if (has_rows(object.get())) {
       make_rows_(path, object.get());
       copy_attributes(path);
-    } else if (H5Ocopy(from_, path.c_str(), to_, path.c_str(), H5P_DEFAULT, H5P_DEFAULT) < 0) {
-      fail(path);
+    } else {
+      if (!copy_values(object.get(), path)) fail(path);
+      copy_attributes(path);
     }
+  }
+
+  // Not by H5Ocopy: with that, the HDF5 library crashes on some damaged objects.
+  bool copy_values(hid_t from, const std::string& path) const {
+    const Hdf5Handle type(H5Dget_type(from), H5Tclose);
+    const Hdf5Handle space(H5Dget_space(from), H5Sclose);
+    const Hdf5Handle creation(H5Dget_create_plist(from), H5Pclose);
+    const auto values = H5Sget_simple_extent_npoints(space.get());
+    const std::size_t size = H5Tget_size(type.get());
+    if (values < 0 || size == 0 || static_cast<std::size_t>(values) > kLargestDataset / size) return false;
+    std::vector<std::byte> buffer(static_cast<std::size_t>(values) * size);
+    if (H5Dread(from, type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer.data()) < 0) return false;
+    const Hdf5Handle made(
+        H5Dcreate2(to_, path.c_str(), type.get(), space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+        H5Dclose);
+    const bool good =
+        made && H5Dwrite(made.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer.data()) >= 0;
+    H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, buffer.data());
+    return good;
   }
 
   // Whether it is a dataset with a row per frame.
@@ -149,6 +171,16 @@ std::string option_path(hid_t from, const std::string& name) {
 
 namespace {
 
+// Only what is as it was written is copied.
+Hdf5Handle open_sound(const std::filesystem::path& path) {
+  Hdf5Handle from = open_output(path);
+  const auto stored = read_whole_number(from.get(), layout::kHeaderChecksum);
+  if (!stored || header_checksum(from.get()) == *stored) return from;
+  throw Error(ErrorKind::kInput, path.string(),
+              "is damaged: what it stores beside its frames does not have its checksum",
+              "copy it again, or reduce its frames again");
+}
+
 // All but what has to come last: columns, where they are made anew, and checksums. Returns the entry.
 Hdf5Handle copy_but_checksums(hid_t file, hid_t from, const std::string& name, const RunDescription& run,
                               const std::set<std::string>& skipped, const MakeRows& make_rows) {
@@ -177,7 +209,7 @@ Hdf5Handle copy_but_checksums(hid_t file, hid_t from, const std::string& name, c
 }  // namespace
 
 void copy_structure(hid_t file, const std::string& name, const Job& job, const RunDescription& run) {
-  const Hdf5Handle from = open_output(run.made_from);
+  const Hdf5Handle from = open_sound(run.made_from);
   // The rows of a master are stored as in its parts.
   Hdf5Handle part;
   if (layout::is_master(from.get()))
@@ -197,7 +229,7 @@ void copy_structure(hid_t file, const std::string& name, const Job& job, const R
 
 void copy_structure(hid_t file, const std::string& name, const RunDescription& run,
                     const MakeRows& make_rows) {
-  const Hdf5Handle from = open_output(run.made_from);
+  const Hdf5Handle from = open_sound(run.made_from);
   const Hdf5Handle entry =
       copy_but_checksums(file, from.get(), name, run, {layout::kChecksums, layout::kParts}, make_rows);
   write_checksums(file, entry.get(), [&] {
