@@ -54,7 +54,7 @@ class SharedRun {
   Ranks& ranks_;
   RankedRun common_;
   fs::path master_;  // as soon as all have begun
-  HeldFrames held_elsewhere_;
+  HeldFrames held_;  // by all parts of earlier runs
   RunReport report_;
 };
 
@@ -113,13 +113,12 @@ PartPlace SharedRun::begin_part(const SharedScan& scan) {
   const fs::path ours = part_name(master_, ranks_.rank());
   // All have read what there is before anybody writes.
   together(ranks_, [&] {
-    std::vector<fs::path> others = find_parts(master_);
-    for (const fs::path& part : others) scan.check(part);
-    check_order(scan.files, held_frames(others, fs::current_path()));
-    std::erase(others, ours);
-    held_elsewhere_ = held_frames(others, fs::current_path());
+    const std::vector<fs::path> parts = find_parts(master_);
+    for (const fs::path& part : parts) scan.check(part);
+    held_ = held_frames(parts, fs::current_path());
+    check_order(scan.files, held_);
   });
-  return {ours, held_elsewhere_.places, held_elsewhere_.source_length};
+  return {ours, held_.places, held_.source_length};
 }
 
 void SharedRun::reduce_part() {
@@ -127,7 +126,7 @@ void SharedRun::reduce_part() {
   ours.backend_options.device = device_of(config_, ranks_);
   if (!ranks_.is_first()) ours.save_matrix.clear();
   const Share share = common_.share([this](const SharedScan& scan) { return begin_part(scan); },
-                                    [this](const FrameId& frame) { return held_elsewhere_.find(frame); });
+                                    [this](const FrameId& frame) { return held_.find(frame); });
   report_ = annulus::run(ours, share, common_.hooks(), ranks_.stopped());
 }
 
