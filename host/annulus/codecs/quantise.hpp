@@ -42,4 +42,17 @@ constexpr int kMostLayers = 12;
 // variance also if the largest value is below 2^-10 counts.
 std::vector<Frame> quantise(const Frame& frame, const FloatValidity& validity, bool with_variance = false);
 
+// For sums of squares, which layers cannot be added up to: the same values, rounded to one int32 each, so one frame.
+// fraction_bits is the least number for which all are exact, or else the largest for which they and the darks fit.
+struct Rounding {
+  bool with_variance = false;
+  double largest_dark = 0;  // in counts, in magnitude
+};
+
+// Throws kInput, naming the largest pixel, if others would be rounded to more than a sixteenth of a count.
+std::vector<Frame> round_pixels(const Frame& frame, const FloatValidity& validity, const Rounding& rounding);
+
+// Whether a frame is of these types and uncompressed. Throws kInput if its payload does not have its pixels.
+bool is_quantised(const Frame& frame);
+
 }  // namespace annulus

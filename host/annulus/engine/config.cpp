@@ -250,10 +250,11 @@ void check(const IntegrateConfig& config) {
                 fmt::format("{} cannot divide", config.normalization_factor), "give a positive number");
   }
   parse_columns(config.columns, config.monitor);
+  check(config.recipe);
   const bool text = output_format(config) == OutputFormat::kXy;
-  if (text && extension_of(config.output) == ".xye" && !config.recipe.has_variance()) {
+  if (text && extension_of(config.output) == ".xye" && !config.recipe.has_errors()) {
     throw Error(ErrorKind::kUsage, "`output`", ".xye holds errors, and this run makes none",
-                "give `error_model` poisson, or call the output .xy");
+                "give an `error_model`, or call the output .xy");
   }
   if (text && config.integration.azimuth_bins) {
     throw Error(ErrorKind::kUsage, "`format`", "xy holds one column of intensities, no cake",

@@ -96,8 +96,18 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"unit", "Pattern", "r_m, r_mm, 2th_deg, 2th_rad, q_nm^-1 or q_A^-1"}, integration.unit);
   visit(OptionInfo{"split", "Pattern", "How pixels are shared among bins: no, bbox or full"},
         integration.splitting);
-  visit(OptionInfo{"error_model", "Pattern", "Errors of the pattern: no or poisson"},
+  visit(OptionInfo{"error_model", "Pattern", "Errors of the pattern: no, poisson, azimuthal (from the spread of pixels in a bin) or hybrid"},
         config.recipe.error_model);
+  visit(OptionInfo{"clip", "Pattern",
+                   "Leave out pixels that are far from the others of their bin: no, sigma, median or quantiles"},
+        config.recipe.clip.method);
+  visit(OptionInfo{"clip_threshold", "Pattern", "Of `clip` sigma: standard deviations"},
+        config.recipe.clip.threshold);
+  visit(OptionInfo{"clip_cycles", "Pattern", "Of `clip` sigma: how often, at most"}, config.recipe.clip.cycles);
+  visit(OptionInfo{"clip_quantiles", "Pattern", "Of `clip` quantiles: the two quantiles to keep between, 0 to 1"},
+        config.recipe.clip.quantiles);
+  visit(OptionInfo{"spottiness", "Pattern", "Also how far each ring is from a smooth powder"},
+        config.recipe.spottiness);
   visit(OptionInfo{"radial_range", "Pattern", "First and last radial value, in `unit`"},
         integration.radial_range);
   visit(OptionInfo{"azimuth_range", "Pattern", "Azimuths to keep, in degrees; 170 -170 goes through 180"},

@@ -26,7 +26,13 @@ struct EnumNames<Splitting> {
 };
 template <>
 struct EnumNames<ErrorModel> {
-  static constexpr std::array kValues = {ErrorModel::kNone, ErrorModel::kPoisson};
+  static constexpr std::array kValues = {ErrorModel::kNone, ErrorModel::kPoisson, ErrorModel::kAzimuthal,
+                                         ErrorModel::kHybrid};
+};
+template <>
+struct EnumNames<ClipMethod> {
+  static constexpr std::array kValues = {ClipMethod::kNone, ClipMethod::kSigma, ClipMethod::kMedian,
+                                         ClipMethod::kQuantiles};
 };
 template <>
 struct EnumNames<OutputFormat> {

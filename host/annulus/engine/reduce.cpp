@@ -183,9 +183,10 @@ class Storage {
 // Takes the backend's results in order, makes patterns of them and gathers these for the sink.
 class Collector {
  public:
-  Collector(const Plan& plan, const ReductionSettings& settings, std::optional<std::size_t> monitor,
+  Collector(const Job& job, const ReductionSettings& settings, std::optional<std::size_t> monitor,
             Backend& backend, TicketQueue& tickets, Storage& storage, const std::stop_source& ending)
-      : plan_(plan),
+      : job_(job),
+        plan_(*job.plan),
         settings_(settings),
         monitor_(monitor),
         backend_(backend),
@@ -251,7 +252,7 @@ class Collector {
       if (!settings_.keep_going) return end();
       reduced.fault = ticket.fault->fault();
     } else {
-      reduced.pattern = normalise(plan_, result->sums(), reduced.normalization);
+      reduced.pattern = normalise(plan_, job_.recipe, result->sums(), reduced.normalization);
       reduced.sums = std::move(result->sums());
       summary_.pixels += plan_.pixels();
     }
@@ -280,6 +281,7 @@ class Collector {
     ending_.request_stop();
   }
 
+  const Job& job_;
   const Plan& plan_;
   const ReductionSettings& settings_;
   const std::optional<std::size_t> monitor_;  // its place in the points of frames
@@ -380,7 +382,7 @@ ReductionSummary reduce(FrameStream& stream, const Job& job, Backend& backend, S
         so_far.expected = stream.expected();
         if (on_progress) on_progress(so_far);
       });
-  Collector collector(*job.plan, settings, monitor, backend, tickets, storage, ending);
+  Collector collector(job, settings, monitor, backend, tickets, storage, ending);
   std::jthread collecting([&] { collector.run(); });
 
   Batcher batcher(load, settings.memory_for_frames, backend, tickets);

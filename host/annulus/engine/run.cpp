@@ -167,7 +167,7 @@ RunReport run_planned(const IntegrateConfig& config, const Share* share, const S
   // Before the output is touched: neither a backend that is not there or refuses the plan nor a wrong name
   // may cost a file.
   const auto backend = make_backend(config.backend, config.backend_options);
-  const Job job{scan.plan, config.recipe};
+  const Job job = make_job(scan.plan, config.recipe);
   backend->load(job);
   protect_inputs(config, scan.urls, report.output, "`output`");
   if (!config.save_matrix.empty()) {

@@ -1,43 +1,51 @@
-#include <annulus/plan/sum_units.hpp>
+#include <annulus/plan/bin_values.hpp>
+#include <annulus/plan/recipe.hpp>
 #include <annulus/plan/sums.hpp>
 
 #include <cmath>
 #include <limits>
 
 namespace annulus {
-Pattern normalise(const Plan& plan, const Sums& sums, double factor) {
-  constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-  const SumUnits unit(plan, sums.fraction_bits);
-  const auto missing_count = sums[Quantity::kMissingCount];
-  const auto missing_normalization = sums[Quantity::kMissingNormalization];
-  const auto missing_dark = sums[Quantity::kMissingDark];
-  const bool all_valid = missing_count.empty();
+namespace {
 
-  Pattern pattern;
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+
+// 0 where the pixels differ as counting statistics lets them. The mean is made of the pixels themselves, which
+// lessens their spread.
+double spottiness(const BinValues& values, std::size_t bin) {
+  const double norm = values.normalization(bin);
+  const double expected = values.variance(bin) * (1 - values.squares(bin) / (norm * norm));
+  return expected > 0 ? values.spread(bin) / expected - 1 : kNothing;
+}
+
+}  // namespace
+
+Pattern normalise(const Plan& plan, const Recipe& recipe, const Sums& sums, double factor) {
+  const BinValues values(plan, sums);
   const std::size_t bins = plan.bins();
-  pattern.intensity = PooledArray<double>(bins);
-  if (sums.has(Quantity::kVariance)) pattern.error = PooledArray<double>(bins);
+  Pattern pattern;
+  pattern.intensity = PooledArray<double>(bins, kNothing);
+  if (recipe.has_errors()) pattern.error = PooledArray<double>(bins, kNothing);
+  if (recipe.has_deviation()) pattern.deviation = PooledArray<double>(bins, kNothing);
+  if (recipe.spottiness) pattern.spottiness = PooledArray<double>(bins, kNothing);
   for (std::size_t bin = 0; bin < bins; ++bin) {
-    const std::int64_t count = plan.totals.count[bin] - (all_valid ? 0 : missing_count[bin]);
-    std::int64_t norm = plan.totals.normalization[bin] - (all_valid ? 0 : missing_normalization[bin]);
-    const double denominator = static_cast<double>(norm) * unit.normalization * factor;
-    if (count == 0 || denominator == 0) {
-      pattern.intensity[bin] = kNothing;
-      if (!pattern.error.empty()) pattern.error[bin] = kNothing;
-      continue;
-    }
-    double signal = unit.signal.times(sums.number(Quantity::kSignal, bin));
-    if (!plan.totals.dark.empty()) {
-      const std::int64_t dark = plan.totals.dark[bin] - (all_valid ? 0 : missing_dark[bin]);
-      signal -= static_cast<double>(dark) * unit.dark;
-    }
-    pattern.intensity[bin] = signal / denominator;
-    if (!pattern.error.empty()) {
-      const double variance = unit.variance.times(sums.number(Quantity::kVariance, bin));
-      pattern.error[bin] = std::sqrt(variance) / denominator;
-    }
+    const double denominator = values.normalization(bin) * factor;
+    if (values.is_empty(bin) || denominator == 0) continue;
+    pattern.intensity[bin] = values.signal(bin) / denominator;
+    if (recipe.spottiness) pattern.spottiness[bin] = spottiness(values, bin);
+    if (!recipe.has_errors()) continue;
+    const double variance =
+        recipe.error_model == ErrorModel::kAzimuthal ? values.spread(bin) : values.variance(bin);
+    pattern.error[bin] = std::sqrt(variance) / denominator;
+    if (recipe.has_deviation()) pattern.deviation[bin] = std::sqrt(variance / values.squares(bin)) / factor;
   }
   return pattern;
+}
+
+Pattern normalise(const Plan& plan, const Sums& sums, double factor) {
+  Recipe recipe;
+  if (sums.has(Quantity::kVariance)) recipe.error_model = ErrorModel::kPoisson;
+  return normalise(plan, recipe, sums, factor);
 }
 
 }  // namespace annulus

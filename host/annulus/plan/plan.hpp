@@ -9,6 +9,7 @@
 #include <annulus/plan/integration_options.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ struct SparseMatrix {
 };
 
 // Sums over all pixels of the plan, for frames in which every pixel is valid.
+struct SpreadTable;  // spread_table.hpp
+
 struct PlanTotals {
   std::vector<std::int64_t> normalization;  // sum of weight * plan.normalization[pixel]
   std::vector<std::int64_t> dark;           // sum of weight * plan.dark[pixel]; empty without a dark
@@ -71,6 +74,9 @@ struct Plan {
   Validity validity;
 
   std::string hash;  // SHA-256 of all of the above
+
+  // Follows from all of the above; none until somebody needs it.
+  std::shared_ptr<const SpreadTable> spread;
 
   const Axis& radial() const { return axes.front(); }
   std::uint32_t bins() const { return static_cast<std::uint32_t>(bin_count(axes)); }  // of all axes together

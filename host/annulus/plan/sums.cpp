@@ -37,6 +37,18 @@ std::size_t most_words(PixelType type) {
   return type == PixelType::kI64 || type == PixelType::kU64 ? 2 : 1;
 }
 
+std::size_t most_words(PixelType type, Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kSquares:
+    case Quantity::kProducts:
+      return std::max<std::size_t>(2, most_words(type));
+    case Quantity::kMissingSquares:
+      return 2;
+    default:
+      return is_missing(quantity) ? 1 : most_words(type);
+  }
+}
+
 Sums combine_layers(std::vector<Sums> layers) {
   if (layers.size() == 1) return std::move(layers.front());
   int unit = layers.front().fraction_bits;

@@ -19,24 +19,37 @@ enum class Quantity : std::uint8_t {
   kSignal,    // sum of weight * raw over valid pixels
   kVariance,  // sum of squared_weight * max(raw, one count) over valid pixels
 
-  // What this frame's invalid pixels take from the plan's totals. Absent if every pixel of the plan was
-  // valid; the dark is also absent where the plan has none.
+  // For the spread of the pixels in a bin (spread_table.hpp): s is a pixel's value less its dark, n its divisor.
+  kSquares,   // sum of squared_weight * s * s
+  kProducts,  // sum of squared_weight * s * n
+
+  // What this frame's invalid pixels, and those that a clip left out, take from the plan's totals. Absent if
+  // every pixel of the plan counts; the dark is also absent where the plan has none.
   kMissingNormalization,
   kMissingDark,
-  kMissingCount
+  kMissingCount,
+  kMissingSquares,  // sum of squared_weight * n * n
+
+  // Of a clip; absent like those above.
+  kClipped,  // how many pixels of the bin it left out
+  kEmptied   // 1 where the last step of the clip would have left nothing, and was not done
 };
-inline constexpr std::size_t kQuantityCount = static_cast<std::size_t>(Quantity::kMissingCount) + 1;
+inline constexpr std::size_t kQuantityCount = static_cast<std::size_t>(Quantity::kEmptied) + 1;
 
 // Words of 64 bits that the sum of a bin may take, and of frames of a type: with all of a frame's layers
 // (codecs/quantise.hpp).
 inline constexpr std::size_t kMostWords = 6;
 std::size_t most_words(PixelType type);
+std::size_t most_words(PixelType type, Quantity quantity);
 
 // One array of integers per quantity, empty where the frame has none of it.
 class Sums {
  public:
   std::uint64_t invalid_pixels = 0;  // pixels with weights in the plan that were not accepted
   int fraction_bits = 0;             // of the frame: signal is in units of 2^-(weight_bits + fraction_bits)
+
+  // Pixels that a clip left out of one of their bins at least, ascending; only if the job lists them.
+  std::vector<std::uint32_t> outliers;
 
   bool has(Quantity quantity) const { return !at(quantity).values.empty(); }
 
@@ -74,6 +87,8 @@ class Sums {
     return at(quantity).values;
   }
 
+  void drop(Quantity quantity) { at(quantity) = {}; }
+
   bool operator==(const Sums&) const = default;
 
  private:
@@ -96,7 +111,7 @@ constexpr std::array<Quantity, kQuantityCount> all_quantities() {
   return all;
 }
 
-// A quantity of which frames without invalid pixels have nothing.
+// A quantity of which frames have nothing if every pixel counts.
 constexpr bool is_missing(Quantity quantity) { return quantity >= Quantity::kMissingNormalization; }
 
 // The sums of a frame from those of its layers, which differ in their fraction_bits. The first layer has the
@@ -107,13 +122,20 @@ Sums combine_layers(std::vector<Sums> layers);
 // only list those pixels share this.
 void subtract_invalid(const Plan& plan, const std::vector<std::uint32_t>& invalid_pixels, Sums& sums);
 
+struct Recipe;
+
 struct Pattern {
   PooledArray<double> intensity;  // NaN where no pixel contributes
-  PooledArray<double> error;      // standard error; empty without error model
+  PooledArray<double> error;      // standard error of the mean; empty without error model
+  PooledArray<double> deviation;  // standard deviation of a pixel; empty unless the recipe has_deviation()
+  PooledArray<double> spottiness;  // empty unless the recipe has it
 };
 
 // (S - D) / (N * factor) and sqrt(V) / (N * factor), once, in double: the only floating point of the way. The
 // factor is the frame's: what a monitor counted, for example.
+Pattern normalise(const Plan& plan, const Recipe& recipe, const Sums& sums, double factor = 1);
+
+// Of sums of pixels, with errors if there are variances.
 Pattern normalise(const Plan& plan, const Sums& sums, double factor = 1);
 
 }  // namespace annulus

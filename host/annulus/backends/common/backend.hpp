@@ -103,6 +103,7 @@ class FramePreparer {
  private:
   Job job_;
   std::vector<std::uint8_t> used_;  // by pixel, where values are judged on the host: 1 if the plan uses it
+  double largest_dark_ = 0;         // likewise
 };
 
 // The result of a frame from those of what prepare() made of it, in the same order.

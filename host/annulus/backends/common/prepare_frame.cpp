@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -13,6 +15,8 @@ namespace annulus {
 FramePreparer::FramePreparer(Job job) : job_(std::move(job)) {
   const Plan& plan = *job_.plan;
   if (!needs_quantising(plan.pixel_type)) return;
+  for (const std::int32_t dark : plan.dark)
+    largest_dark_ = std::max(largest_dark_, std::abs(std::ldexp(static_cast<double>(dark), -plan.dark_bits)));
   used_.resize(plan.pixels());
   for (std::size_t pixel = 0; pixel < used_.size(); ++pixel) {
     used_[pixel] = plan.matrix.first[pixel] != plan.matrix.first[pixel + 1] ? 1 : 0;
@@ -52,7 +56,8 @@ std::vector<Frame> FramePreparer::prepare(Frame frame) const {
   }
   validity.max_count = largest_value(plan.saturation, frame.type);
   validity.used = used_;  // pixels that contribute to nothing have no say in how the others are held
-  return quantise(frame, validity, job_.recipe.has_variance());
+  if (job_.recipe.beyond_sums().empty()) return quantise(frame, validity, job_.recipe.has_variance());
+  return round_pixels(frame, validity, {job_.recipe.has_variance(), largest_dark_});
 }
 
 FrameResult join_layers(std::vector<FrameResult> layers) {

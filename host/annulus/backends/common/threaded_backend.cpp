@@ -89,7 +89,8 @@ class ThreadedBackend final : public Backend {
   Load load(Job job) override {
     stop();
     loaded_ = {};  // first: a card has one owner at a time, and a plan that is refused leaves none loaded
-    demand_sums_only(job.recipe, settings_.name);
+    if (!settings_.any_recipe) demand_sums_only(job.recipe, settings_.name);
+    job.plan = make_job(std::move(job.plan), job.recipe).plan;
     loaded_ = settings_.prepare(job);
     preparer_.emplace(std::move(job));
     stopping_ = finished_ = false;

@@ -32,8 +32,10 @@ struct LoadedJob {
 struct ThreadedSettings {
   std::string name;
 
-  // Called by load(), in the caller's thread, for recipes of sums only: what all reducers share is made here.
-  // Throws if the plan cannot be taken.
+  bool any_recipe = false;  // else recipes of sums only; others are refused by name
+
+  // Called by load(), in the caller's thread: what all reducers share is made here. The plan has its spread table if
+  // the recipe needs it. Throws if the job cannot be taken.
   std::function<LoadedJob(const Job&)> prepare;
 };
 

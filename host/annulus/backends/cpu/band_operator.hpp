@@ -1,13 +1,9 @@
 // What the CPU does with decoded pixels, band by band, of frames that are reduced side by side.
 //
-// Today there is one operator, LaneSums, which adds the pixels to the sums of their bins in one pass. Two
-// more have their place here:
-//  - a clip: in its first pass it sums as LaneSums does; again() makes of that the mean and the deviation of
-//  each
-//    bin and returns true, and in the next pass pixels that are too far off are left out like invalid ones.
-//    So a recipe of n passes decodes its frames n times, and no decoded frame is ever kept.
-//  - a tap, for pixel values by bin: it holds a LaneSums, hands every band on to it, and copies what it wants
-//    to keep. The banded plan says which pixels of a band belong to which bins.
+// LaneSums adds the pixels to the sums of their bins, in one pass. RobustSums does what takes squares of pixels and
+// clips in several passes, RankSums medians and quantiles. A recipe of n passes decodes its frames n times, and no
+// decoded frame is ever kept.
+//
 // The reducer calls an operator once per band and group of frames, so what is virtual costs nothing.
 #pragma once
 

@@ -40,13 +40,32 @@ void check(const CpuOptions& options) {
   chosen_set(options);
 }
 
+namespace {
+
+void check(const CpuOptions& options, const Recipe& recipe) {
+  if (recipe.beyond_sums().empty()) return;
+  if (options.latency) {
+    throw Error(ErrorKind::kUsage, "`latency`", fmt::format("it cannot do {}", recipe.beyond_sums()),
+                "leave it out");
+  }
+  if (recipe.clip.by_rank() && options.batch > 1) {
+    throw Error(ErrorKind::kUsage, "`batch`",
+                fmt::format("{} are made of one frame at a time in each thread", recipe.beyond_sums()),
+                "leave it out");
+  }
+}
+
+}  // namespace
+
 std::unique_ptr<Backend> make_cpu_backend(const CommonOptions& common, const CpuOptions& options) {
   check(options);
   const InstructionSet set = chosen_set(options);
   const unsigned threads = resolve_threads(common.threads);
   ThreadedSettings settings;
   settings.name = kCpuName;
+  settings.any_recipe = true;
   settings.prepare = [=](const Job& job) -> LoadedJob {
+    check(options, job.recipe);
     const auto shared = make_cpu_plan(job, threads);
     if (options.latency) return {[=] { return make_latency_reducer(shared, set, threads); }, 1, 1};
     const std::size_t batch = options.batch > 0 ? options.batch : cpu_batch_size(set, job);

@@ -1,4 +1,6 @@
 #include <annulus/backends/cpu/cpu_reducer.hpp>
+#include <annulus/backends/cpu/rank_sums.hpp>
+#include <annulus/backends/cpu/robust_sums.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,20 +21,32 @@ constexpr std::size_t kMostSumsBytes = std::size_t{32} << 20;
 // A vector of which only a quarter is filled takes longer than its frames one by one.
 bool worth_a_vector(std::size_t frames, std::size_t lanes) { return 4 * frames > lanes; }
 
-std::unique_ptr<BandOperator> make_lane_sums(const CpuPlan& plan, const LaneKernels& kernels) {
-  return std::make_unique<LaneSums>(*plan.plan, plan.banded, kernels);
+// What the recipe asks for.
+std::unique_ptr<BandOperator> make_sums(const CpuPlan& plan, const LaneKernels& kernels) {
+  const Job& job = plan.job;
+  if (job.recipe.clip.by_rank()) return std::make_unique<RankSums>(job);
+  if (!job.recipe.beyond_sums().empty()) return std::make_unique<RobustSums>(job, plan.banded, kernels);
+  return std::make_unique<LaneSums>(*job.plan, plan.banded, kernels);
+}
+
+// Bytes that a thread holds per bin and frame: the sums, and of a clip what it takes off and its windows.
+std::size_t bytes_per_bin(const Recipe& recipe) {
+  constexpr std::size_t kOfSum = sizeof(std::int64_t);
+  if (recipe.beyond_sums().empty()) return kOfSum * (recipe.has_variance() ? 2 : 1);
+  return kOfSum * (recipe.clip.by_sigma() ? 28 : 10);
 }
 
 }  // namespace
 
 std::shared_ptr<const CpuPlan> make_cpu_plan(const Job& job, unsigned threads) {
-  return std::make_shared<const CpuPlan>(CpuPlan{job.plan, make_banded_plan(job, threads)});
+  return std::make_shared<const CpuPlan>(CpuPlan{job, make_banded_plan(job, threads)});
 }
 
 std::size_t cpu_batch_size(InstructionSet set) { return std::max<std::size_t>(16, lane_kernels(set).lanes); }
 
 std::size_t cpu_batch_size(InstructionSet set, const Job& job) {
-  const std::size_t frame = job.plan->bins() * sizeof(std::int64_t) * (job.recipe.has_variance() ? 2 : 1);
+  if (job.recipe.clip.by_rank()) return 1;  // the values of all pixels are held
+  const std::size_t frame = job.plan->bins() * bytes_per_bin(job.recipe);
   std::size_t batch = cpu_batch_size(set);
   // Halved, so that vectors stay full.
   while (batch > 1 && batch * frame > kMostSumsBytes) batch /= 2;
@@ -43,7 +57,7 @@ CpuReducer::CpuReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set, 
     : plan_(std::move(plan)),
       set_(set),
       kernels_(lane_kernels(set)),
-      make_operator_(make_operator ? std::move(make_operator) : make_lane_sums),
+      make_operator_(make_operator ? std::move(make_operator) : make_sums),
       rows_(kernels_.lanes * kRowStride) {}
 
 std::vector<FrameResult> CpuReducer::reduce(const std::vector<Frame>& frames) {
@@ -116,7 +130,7 @@ void CpuReducer::decode_band(std::size_t band, const Group& group, const std::ve
                              std::vector<FrameResult>& results) {
   const std::size_t lanes = group.kernels->lanes;
   const std::size_t start = band * kBandPixels;
-  const std::size_t length = std::min<std::size_t>(kBandPixels, plan_->plan->pixels() - start);
+  const std::size_t length = std::min<std::size_t>(kBandPixels, plan_->job.plan->pixels() - start);
   values_.resize((kBandPixels + 1) * kernels_.lanes);
   for (std::size_t done = 0; done < length; done += kRowPixels) {
     const std::size_t count = std::min(kRowPixels, length - done);

@@ -14,9 +14,9 @@
 
 namespace annulus {
 
-// A plan with its form for the CPU; shared by all threads.
+// A job with the form of its plan for the CPU; shared by all threads.
 struct CpuPlan {
-  std::shared_ptr<const Plan> plan;
+  Job job;
   BandedPlan banded;
 };
 std::shared_ptr<const CpuPlan> make_cpu_plan(const Job& job, unsigned threads);
@@ -32,7 +32,7 @@ using MakeOperator = std::function<std::unique_ptr<BandOperator>(const CpuPlan&,
 // One per thread: owns the scratch memory that a batch needs.
 class CpuReducer final : public BatchReducer {
  public:
-  // Without an operator: LaneSums.
+  // Without an operator: what the recipe asks for.
   CpuReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set, MakeOperator make_operator = {});
 
   // Any number of frames; results in their order.

@@ -1,5 +1,5 @@
 #include <annulus/backends/cpu/interleave_avx2.hpp>
-#include <annulus/backends/cpu/lane_kernels_impl.hpp>
+#include <annulus/backends/cpu/lane_spread_impl.hpp>
 #include <annulus/backends/cpu/single_lane_impl.hpp>
 
 namespace annulus {
@@ -39,12 +39,36 @@ struct Avx2 {
   static Wide multiply_unsigned(Int value, std::uint32_t factor) {
     return _mm256_mul_epu32(value, _mm256_set1_epi32(static_cast<int>(factor)));
   }
+  static Wide multiply_lanes(Int a, Int b) { return _mm256_mul_epi32(a, b); }
+  template <int kBits>
+  static Wide low_bits(Wide value) {
+    return _mm256_and_si256(value, _mm256_set1_epi64x((1ll << kBits) - 1));
+  }
+  template <int kBits>
+  static Wide shift_right(Wide value) {
+    return _mm256_srli_epi64(value, kBits);
+  }
+  static Int as_int(Wide value) { return value; }
+
+  using Float = __m256;
+  using Where = __m256;
+  static Float load_float(const float* at) { return _mm256_loadu_ps(at); }
+  static Where nowhere() { return _mm256_setzero_ps(); }
+  static Where also_outside(Where where, Int value, float divisor, Float low, Float high) {
+    const Float number = _mm256_cvtepi32_ps(value);
+    const Float by = _mm256_set1_ps(divisor);
+    const Where below = _mm256_cmp_ps(number, _mm256_mul_ps(low, by), _CMP_LT_OQ);
+    const Where above = _mm256_cmp_ps(number, _mm256_mul_ps(high, by), _CMP_GT_OQ);
+    return _mm256_or_ps(where, _mm256_or_ps(below, above));
+  }
+  static bool anywhere(Where where) { return _mm256_movemask_ps(where) != 0; }
 };
 
 }  // namespace
 
 extern const LaneKernels kLaneKernelsAvx2 = {Avx2::kLanes, interleave_rows<Avx2::kLanes>, find_extremes<Avx2>,
-                                             find_outside<Avx2>, integrate_lanes<Avx2>};
+                                             find_outside<Avx2>, integrate_lanes<Avx2>, add_spread<Avx2>,
+                                             find_doubtful<Avx2>};
 
 extern const LaneKernels kSingleLaneKernelsAvx2 = kSingleLane;
 

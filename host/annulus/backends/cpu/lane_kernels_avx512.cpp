@@ -1,5 +1,5 @@
 #include <annulus/backends/cpu/interleave_avx2.hpp>
-#include <annulus/backends/cpu/lane_kernels_impl.hpp>
+#include <annulus/backends/cpu/lane_spread_impl.hpp>
 
 namespace annulus {
 namespace {
@@ -33,12 +33,35 @@ struct Avx512 {
   static Wide multiply_unsigned(Int value, std::uint32_t factor) {
     return _mm512_mul_epu32(value, _mm512_set1_epi32(static_cast<int>(factor)));
   }
+  static Wide multiply_lanes(Int a, Int b) { return _mm512_mul_epi32(a, b); }
+  template <int kBits>
+  static Wide low_bits(Wide value) {
+    return _mm512_and_si512(value, _mm512_set1_epi64((1ll << kBits) - 1));
+  }
+  template <int kBits>
+  static Wide shift_right(Wide value) {
+    return _mm512_srli_epi64(value, kBits);
+  }
+  static Int as_int(Wide value) { return value; }
+
+  using Float = __m512;
+  using Where = __mmask16;
+  static Float load_float(const float* at) { return _mm512_loadu_ps(at); }
+  static Where nowhere() { return 0; }
+  static Where also_outside(Where where, Int value, float divisor, Float low, Float high) {
+    const Float number = _mm512_cvtepi32_ps(value);
+    const Float by = _mm512_set1_ps(divisor);
+    return where | _mm512_cmp_ps_mask(number, _mm512_mul_ps(low, by), _CMP_LT_OQ) |
+           _mm512_cmp_ps_mask(number, _mm512_mul_ps(high, by), _CMP_GT_OQ);
+  }
+  static bool anywhere(Where where) { return where != 0; }
 };
 
 }  // namespace
 
 extern const LaneKernels kLaneKernelsAvx512 = {Avx512::kLanes, interleave_rows<Avx512::kLanes>,
                                                find_extremes<Avx512>, find_outside<Avx512>,
-                                               integrate_lanes<Avx512>};
+                                               integrate_lanes<Avx512>, add_spread<Avx512>,
+                                               find_doubtful<Avx512>};
 
 }  // namespace annulus

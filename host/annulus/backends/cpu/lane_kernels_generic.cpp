@@ -1,4 +1,4 @@
-#include <annulus/backends/cpu/lane_kernels_impl.hpp>
+#include <annulus/backends/cpu/lane_spread_impl.hpp>
 #include <annulus/backends/cpu/single_lane_impl.hpp>
 
 namespace annulus {
@@ -67,6 +67,41 @@ struct Generic {
     return each<Wide>(
         [&](std::size_t i) { return std::uint64_t{static_cast<std::uint32_t>(value.lane[2 * i])} * factor; });
   }
+  static Wide multiply_lanes(const Int& a, const Int& b) {
+    return each<Wide>(
+        [&](std::size_t i) { return static_cast<std::uint64_t>(std::int64_t{a.lane[2 * i]} * b.lane[2 * i]); });
+  }
+  template <int kBits>
+  static Wide low_bits(const Wide& value) {
+    return each<Wide>([&](std::size_t i) { return value.lane[i] & ((std::uint64_t{1} << kBits) - 1); });
+  }
+  template <int kBits>
+  static Wide shift_right(const Wide& value) {
+    return each<Wide>([&](std::size_t i) { return value.lane[i] >> kBits; });
+  }
+  static Int as_int(const Wide& value) {
+    return each<Int>([&](std::size_t i) {
+      return static_cast<std::int32_t>(static_cast<std::uint32_t>(value.lane[i / 2] >> (32 * (i % 2))));
+    });
+  }
+
+  struct Float {
+    float lane[kLanes];
+  };
+  using Where = int;
+  static Float load_float(const float* at) {
+    return each<Float>([&](std::size_t i) { return at[i]; });
+  }
+  static Where nowhere() { return 0; }
+  static Where also_outside(Where where, const Int& value, float divisor, const Float& low, const Float& high) {
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      const auto number = static_cast<float>(value.lane[i]);
+      where |= static_cast<int>(number < low.lane[i] * divisor) |
+               static_cast<int>(number > high.lane[i] * divisor);
+    }
+    return where;
+  }
+  static bool anywhere(Where where) { return where != 0; }
 
  private:
   template <typename Vector, typename F>
@@ -88,7 +123,8 @@ void interleave_rows(const std::int32_t* rows, std::size_t stride, std::size_t c
 }  // namespace
 
 extern const LaneKernels kLaneKernelsGeneric = {Generic::kLanes, interleave_rows, find_extremes<Generic>,
-                                                find_outside<Generic>, integrate_lanes<Generic>};
+                                                find_outside<Generic>, integrate_lanes<Generic>,
+                                                add_spread<Generic>, find_doubtful<Generic>};
 
 extern const LaneKernels kSingleLaneKernelsGeneric = kSingleLane;
 

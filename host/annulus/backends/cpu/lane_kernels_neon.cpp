@@ -1,4 +1,4 @@
-#include <annulus/backends/cpu/lane_kernels_impl.hpp>
+#include <annulus/backends/cpu/lane_spread_impl.hpp>
 
 #include <arm_neon.h>
 
@@ -54,6 +54,35 @@ struct Neon {
     return {vreinterpretq_s64_u64(vmull_n_u32(vget_low_u32(even), factor)),
             vreinterpretq_s64_u64(vmull_high_n_u32(even, factor))};
   }
+  static Wide multiply_lanes(Int a, Int b) {
+    const int32x4_t left = vuzp1q_s32(a.low, a.high), right = vuzp1q_s32(b.low, b.high);
+    return {vmull_s32(vget_low_s32(left), vget_low_s32(right)), vmull_high_s32(left, right)};
+  }
+  template <int kBits>
+  static Wide low_bits(Wide value) {
+    const int64x2_t mask = vdupq_n_s64((std::int64_t{1} << kBits) - 1);
+    return {vandq_s64(value.low, mask), vandq_s64(value.high, mask)};
+  }
+  template <int kBits>
+  static Wide shift_right(Wide value) {
+    return {vshrq_n_s64(value.low, kBits), vshrq_n_s64(value.high, kBits)};
+  }
+  static Int as_int(Wide value) { return {vreinterpretq_s32_s64(value.low), vreinterpretq_s32_s64(value.high)}; }
+
+  struct Float {
+    float32x4_t low, high;
+  };
+  using Where = uint32x4_t;
+  static Float load_float(const float* at) { return {vld1q_f32(at), vld1q_f32(at + 4)}; }
+  static Where nowhere() { return vdupq_n_u32(0); }
+  static Where also_outside(Where where, Int value, float divisor, Float low, Float high) {
+    const auto outside = [divisor](int32x4_t lanes, float32x4_t from, float32x4_t to) {
+      const float32x4_t number = vcvtq_f32_s32(lanes);
+      return vorrq_u32(vcltq_f32(number, vmulq_n_f32(from, divisor)), vcgtq_f32(number, vmulq_n_f32(to, divisor)));
+    };
+    return vorrq_u32(where, vorrq_u32(outside(value.low, low.low, high.low), outside(value.high, low.high, high.high)));
+  }
+  static bool anywhere(Where where) { return vmaxvq_u32(where) != 0; }
 };
 
 // Four pixels of four lanes: pixel i of all lanes goes to out + i * Neon::kLanes.
@@ -84,6 +113,7 @@ void interleave_rows(const std::int32_t* rows, std::size_t stride, std::size_t c
 }  // namespace
 
 extern const LaneKernels kLaneKernelsNeon = {Neon::kLanes, interleave_rows, find_extremes<Neon>,
-                                             find_outside<Neon>, integrate_lanes<Neon>};
+                                             find_outside<Neon>, integrate_lanes<Neon>, add_spread<Neon>,
+                                             find_doubtful<Neon>};
 
 }  // namespace annulus

@@ -18,7 +18,7 @@ class LatencyReducer final : public BatchReducer {
   LatencyReducer(std::shared_ptr<const CpuPlan> plan, InstructionSet set, unsigned threads)
       : plan_(std::move(plan)), set_(set), values_(plan_->banded.band_count() * kBandStride) {
     for (unsigned i = 0; i < std::max(1u, threads); ++i) {
-      sums_.push_back(std::make_unique<LaneSums>(*plan_->plan, plan_->banded, single_lane_kernels(set_)));
+      sums_.push_back(std::make_unique<LaneSums>(*plan_->job.plan, plan_->banded, single_lane_kernels(set_)));
     }
     try {
       for (unsigned i = 1; i < sums_.size(); ++i) helpers_.emplace_back([this, i] { help(*sums_[i]); });
@@ -64,7 +64,7 @@ class LatencyReducer final : public BatchReducer {
     const std::size_t bands = plan_->banded.band_count();
     for (std::size_t band = 0; band < bands; ++band) {
       const std::size_t length =
-          std::min<std::size_t>(kBandPixels, plan_->plan->pixels() - band * kBandPixels);
+          std::min<std::size_t>(kBandPixels, plan_->job.plan->pixels() - band * kBandPixels);
       if (!decoder.next(std::span(values_).subspan(band * kBandStride, length))) return false;
       decoded_ = band + 1;
       decoded_.notify_all();

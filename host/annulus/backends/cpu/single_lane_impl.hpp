@@ -2,7 +2,7 @@
 // lane_kernels_impl.hpp and with the same rule: nothing here may be shared with other files.
 #pragma once
 
-#include <annulus/backends/cpu/lane_kernels.hpp>
+#include <annulus/backends/cpu/lane_spread_impl.hpp>
 
 namespace annulus {
 namespace {
@@ -94,8 +94,54 @@ inline std::size_t find_single_outside(const std::int32_t* values, std::size_t b
   return count;
 }
 
-constexpr LaneKernels kSingleLane = {1, copy_row, find_single_extremes, find_single_outside,
-                                     integrate_single};
+// A vector of one lane: squares and windows take too long for the order of operations to matter.
+struct Single {
+  static constexpr std::size_t kLanes = 1;
+  using Int = std::int32_t;
+  using Wide = std::int64_t;
+  using Float = float;
+  using Where = int;
+
+  static Int load(const std::int32_t* at) { return *at; }
+  static Int odd_lanes(Int) { return 0; }
+  static Wide zero() { return 0; }
+  static Wide load_wide(const std::int64_t* at) { return *at; }
+  static void store_wide(std::int64_t* at, Wide value) { *at = value; }
+  static Wide add_wide(Wide a, Wide b) {
+    return static_cast<Wide>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  }
+  static Wide multiply_signed(Int value, std::uint32_t factor) {
+    return Wide{value} * static_cast<std::int32_t>(factor);
+  }
+  static Wide multiply_unsigned(Int value, std::uint32_t factor) {
+    return static_cast<Wide>(std::uint64_t{static_cast<std::uint32_t>(value)} * factor);
+  }
+  static Wide multiply_lanes(Int a, Int b) { return Wide{a} * b; }
+  template <int kBits>
+  static Wide low_bits(Wide value) {
+    return value & ((Wide{1} << kBits) - 1);
+  }
+  template <int kBits>
+  static Wide shift_right(Wide value) {
+    return value >> kBits;
+  }
+  static Int as_int(Wide value) { return static_cast<Int>(value); }
+  static Float load_float(const float* at) { return *at; }
+  static Where nowhere() { return 0; }
+  static Where also_outside(Where where, Int value, float divisor, Float low, Float high) {
+    const auto number = static_cast<float>(value);
+    return where | static_cast<int>(number < low * divisor) | static_cast<int>(number > high * divisor);
+  }
+  static bool anywhere(Where where) { return where != 0; }
+};
+
+constexpr LaneKernels kSingleLane = {1,
+                                     copy_row,
+                                     find_single_extremes,
+                                     find_single_outside,
+                                     integrate_single,
+                                     add_spread<Single>,
+                                     find_doubtful<Single>};
 
 }  // namespace
 }  // namespace annulus
