@@ -46,7 +46,8 @@ ClipWindow SigmaClip::make_window(Interval& interval, double mean, double deviat
   window.shift = std::clamp(kWindowBits - exponent, 0, kMaxWindowShift);
   window.low = bounded(std::ceil(std::ldexp(low, window.shift)));
   window.high = bounded(std::floor(std::ldexp(high, window.shift)));
-  interval = {std::ldexp(double{window.low}, -window.shift), std::ldexp(double{window.high}, -window.shift)};
+  interval.low = std::ldexp(static_cast<double>(window.low), -window.shift);
+  interval.high = std::ldexp(static_cast<double>(window.high), -window.shift);
   return window;
 }
 
