@@ -60,8 +60,8 @@ class SigmaClip {
   };
   ClipWindow make_window(Interval& interval, double mean, double deviation, double count) const;
 
-  const Job job_;
-  const double scale_;  // from values of pixels to s / n
+  Job job_;
+  double scale_;  // from values of pixels to s / n
   unsigned passes_ = 0;
   std::vector<Bin> bins_;
   std::vector<ClipWindow> windows_;
