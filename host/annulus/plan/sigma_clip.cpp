@@ -91,7 +91,11 @@ void finish_clip(const Job& job, const SigmaClip& clip, Sums& sums) {
   for (const Quantity quantity : all_quantities()) {
     if (std::ranges::count(wanted, quantity) == 0) sums.drop(quantity);
   }
-  if (clip.emptied().empty() || !sums.has(Quantity::kMissingCount)) return;
+  if (clip.emptied().empty()) return;
+  for (const Quantity quantity : wanted) {
+    if (is_missing(quantity) && !sums.has(quantity))
+      sums.make(quantity, job.plan->bins(), most_words(PixelType::kI32, quantity));
+  }
   std::ranges::copy(clip.emptied(), sums[Quantity::kEmptied].begin());
 }
 

@@ -53,7 +53,7 @@ TEST(Integrator, TheFactorOfAFrameDividesItsPattern) {
 
 TEST(Integrator, RefusesARecipeOfMoreThanSums) {
   Recipe recipe;
-  recipe.clip = Clip{};
+  recipe.clip.method = ClipMethod::kSigma;
   EXPECT_THROW(Integrator(small_geometry(kShape), few_bins(), {"test", kShape}, {}, recipe), Error);
 }
 

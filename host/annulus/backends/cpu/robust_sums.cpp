@@ -229,7 +229,8 @@ void RobustSums::clip_entries(std::size_t band, std::uint32_t place, std::uint32
   const std::int32_t* const reduced = reduced_.empty() ? values : reduced_.data();
   for (std::size_t i = 0; i < frames_; ++i) {
     const std::size_t at = place * lanes() + i;
-    if (is_out(place, i) || lanes_[i].clip->windows()[bin].holds(reduced[at], divisor_[place])) continue;
+    if (lanes_[i].done || is_out(place, i)) continue;
+    if (lanes_[i].clip->windows()[bin].holds(reduced[at], divisor_[place])) continue;
     clip_entry(lanes_[i], pixel, bin, weight, reduced[at], values[at]);
   }
 }
@@ -237,6 +238,7 @@ void RobustSums::clip_entries(std::size_t band, std::uint32_t place, std::uint32
 void RobustSums::clip_specials() {
   for (const Special& special : specials_) {
     Lane& lane = lanes_[special.lane];
+    if (lane.done) continue;
     for (std::uint32_t entry = plan_.matrix.first[special.pixel]; entry < plan_.matrix.first[special.pixel + 1]; ++entry) {
       const std::uint32_t bin = plan_.matrix.bin[entry];
       if (lane.clip->windows()[bin].holds(special.value, table_.divisor[special.pixel])) continue;
@@ -289,10 +291,7 @@ bool RobustSums::again() {
   bool again = false;
   for (std::size_t i = 0; i < frames_; ++i) {
     Lane& lane = lanes_[i];
-    if (lane.done) {
-      // What it had stays: only frames beside it are looked at again.
-      continue;
-    }
+    if (lane.done) continue;  // only frames beside it are looked at again
     lane.result = sums_of(lane);
     if (lane.clip && lane.clip->next(lane.result)) {
       again = true;
