@@ -39,6 +39,7 @@ fs::path platform_folder() {
 }
 
 CycleReport count_cycles(const ModelReportCommand& command, const ScanPlan& scan) {
+  demand_sums_only(command.config.recipe, "model-report");
   CycleCounter counter({scan.plan, command.config.recipe});
   Progress progress("counting", command.json);
   for (std::uint64_t done = 0; done < command.frames;) {

@@ -84,7 +84,7 @@ std::vector<ReducedFrame> patterns_of(const Workload& workload) {
   for (FrameResult& result : results_of(workload)) {
     ReducedFrame frame;
     frame.id.source = workload.frames[frames.size()].id.source;
-    frame.pattern = normalise(*workload.job.plan, result.sums());
+    frame.pattern = normalise(*workload.job.plan, workload.job.recipe, result.sums());
     frame.sums = std::move(result.sums());
     frames.push_back(std::move(frame));
   }
@@ -114,9 +114,10 @@ std::vector<Candidate> normalise_candidates(const BenchContext& context) {
     candidates.push_back({"normalise",
                           {{"bins", workload.job.plan->bins()}, {"error_model", std::string(name_of(model))}},
                           {results->size(), 0, 0},
-                          [results, plan = workload.job.plan](std::vector<double>& seconds) {
+                          [results, job = workload.job](std::vector<double>& seconds) {
                             seconds.push_back(seconds_of([&] {
-                              for (const FrameResult& result : *results) normalise(*plan, result.sums());
+                              for (const FrameResult& result : *results)
+                                normalise(*job.plan, job.recipe, result.sums());
                             }));
                           }});
   }

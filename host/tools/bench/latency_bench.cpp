@@ -21,7 +21,7 @@ Pattern pattern_of(Backend& backend, const Workload& workload, const Frame& fram
   backend.submit({frame});
   const std::vector<FrameResult> results = backend.collect();
   demand_good(results.front(), frame);
-  return normalise(*workload.job.plan, results.front().sums());
+  return normalise(*workload.job.plan, workload.job.recipe, results.front().sums());
 }
 
 // A sample for each frame, on a backend that has seen a few already.

@@ -41,7 +41,7 @@ std::vector<Candidate> plan_candidates(const BenchContext& context) {
   for (const ErrorModel model : context.options.error_models) {
     IntegrateConfig config = context.subject.config();
     config.recipe.error_model = model;
-    const Job job{make_scan_plan(config).plan, config.recipe};
+    const Job job = make_job(make_scan_plan(config).plan, config.recipe);
     for (const unsigned threads : context.options.threads) {
       config.backend_options.threads = threads;
       candidates.push_back(time_plan("make", config));

@@ -72,7 +72,7 @@ Job Subject::make_job(ErrorModel model, std::uint32_t bins) const {
   IntegrateConfig config = config_;
   config.recipe.error_model = model;
   config.integration.bins = bins;
-  return {make_scan_plan(config).plan, config.recipe};
+  return annulus::make_job(make_scan_plan(config).plan, config.recipe);
 }
 
 }  // namespace annulus
