@@ -334,5 +334,34 @@ TEST(Quantise, ANumberBeyondAnyCountIsNamedAlone) {
   EXPECT_THAT(message({0x1p340, 0x1p-20}), HasSubstr("to hold both exactly takes 361 bits"));
 }
 
+TEST(RoundPixels, HoldsWhatFitsExactlyAndRoundsTheRest) {
+  const auto rounded = [](const std::vector<double>& values, const Rounding& rounding = {}) {
+    return only(round_pixels(frame_of(PixelType::kF64, values), {}, rounding));
+  };
+  EXPECT_EQ(rounded({1, 2, 1 << 29}).fraction_bits, 0);
+  EXPECT_EQ(rounded({0.5, -3.25}).fraction_bits, 2);
+  EXPECT_THAT(pixels_of(rounded({0.5, -3.25, NAN})), ElementsAre(2, -13, kInvalid));
+  const Frame tenths = rounded({0.1, 1000});  // below 2^10, so 20 bits are left
+  EXPECT_EQ(tenths.fraction_bits, 20);
+  EXPECT_THAT(pixels_of(tenths), ElementsAre(104858, 1000 << 20));
+  EXPECT_EQ(rounded({0.1, 1000}, {.largest_dark = 5000}).fraction_bits, 17) << "so that the dark fits, too";
+  EXPECT_EQ(rounded({0.1, 0.01}, {.with_variance = true}).fraction_bits, 29);
+}
+
+TEST(RoundPixels, NamesThePixelBesideWhichOthersWouldBeLost) {
+  const auto fault = [](const std::vector<double>& values) -> std::string {
+    try {
+      round_pixels(frame_of(PixelType::kF64, values), {}, {});
+    } catch (const Error& error) {
+      return error.fault();
+    }
+    return "none";
+  };
+  EXPECT_EQ(fault({0.1, 6e7}), "none");
+  EXPECT_THAT(fault({0.1, 7e7}), HasSubstr("row 0, column 1 is 70000000"));
+  EXPECT_EQ(fault({1, 1073741823}), "none") << "whole counts are exact";
+  EXPECT_THAT(fault({1, 3e9}), HasSubstr("column 1"));
+}
+
 }  // namespace
 }  // namespace annulus
