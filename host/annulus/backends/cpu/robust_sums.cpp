@@ -94,9 +94,10 @@ void RobustSums::leave_out(std::uint32_t place, std::size_t lane) {
 void RobustSums::find_specials(std::size_t band, const std::int32_t* values) {
   const Validity& validity = plan_.validity;
   const bool dummy_is_low = validity.dummy_high < 0 || validity.dummy_low > validity.dummy_high;
+  const std::int64_t above_dummy =
+      dummy_is_low && validity.dummy_low <= validity.dummy_high ? validity.dummy_high + 1 : -largest_;
   const auto low = static_cast<std::int32_t>(
-      dummy_is_low && validity.dummy_low <= validity.dummy_high ? std::max<std::int64_t>(validity.dummy_high + 1, -largest_)
-                                                               : -largest_);
+      std::max({above_dummy, std::int64_t{-largest_}, -validity.max_count}));
   const auto high = static_cast<std::int32_t>(std::min<std::int64_t>(
       largest_, dummy_is_low ? validity.max_count : std::min(validity.max_count, validity.dummy_low - 1)));
   std::vector<std::uint32_t>& found = found_[4];
