@@ -96,8 +96,9 @@ void RobustSums::find_specials(std::size_t band, const std::int32_t* values) {
   const bool dummy_is_low = validity.dummy_high < 0 || validity.dummy_low > validity.dummy_high;
   const std::int64_t above_dummy =
       dummy_is_low && validity.dummy_low <= validity.dummy_high ? validity.dummy_high + 1 : -largest_;
-  const auto low = static_cast<std::int32_t>(
-      std::max({above_dummy, std::int64_t{-largest_}, -validity.max_count}));
+  // Of unsigned values the large ones look negative here.
+  const std::int64_t least = plan_.pixel_type == PixelType::kU32 ? 0 : -largest_;
+  const auto low = static_cast<std::int32_t>(std::max({above_dummy, least, -validity.max_count}));
   const auto high = static_cast<std::int32_t>(std::min<std::int64_t>(
       largest_, dummy_is_low ? validity.max_count : std::min(validity.max_count, validity.dummy_low - 1)));
   std::vector<std::uint32_t>& found = found_[4];
