@@ -19,7 +19,7 @@ Batch::Batch(std::shared_ptr<const Session> session)
   on_device(device, [&] {
     queue_ = cl::CommandQueue(session_->context(), device.device,
                               session_->settings().profile ? CL_QUEUE_PROFILING_ENABLE : 0);
-    kernels_ = Kernels(session_->program(), device.device);
+    kernels_ = Kernels(session_->program(), device.device, session_->is_robust());
     ensure(violations_, sizeof(cl_uint), CL_MEM_READ_WRITE);
     fill_with_zeros(violations_, sizeof(cl_uint));
   });
@@ -84,9 +84,13 @@ std::vector<LaneResult> Batch::reduce_some(std::span<const Frame* const> frames)
   stride_ = static_cast<cl_uint>(round_up(band, kLanes));
   pixel_entries_ = std::uint64_t{stride_} * layout.frames;
   ensure(buffers_.pixels, pixel_entries_ * sizeof(std::int32_t), CL_MEM_READ_WRITE);
-  clear(layout.frames);
+  if (!session_->is_robust()) clear(layout.frames);
   send(frames, layout);
   prepare_decoding(layout);
+  if (session_->is_robust()) {
+    decode(layout, 0, pixels);
+    return reduce_robust(frames);
+  }
   for (cl_uint first = 0; first < pixels; first += std::min(band, pixels - first)) {
     const cl_uint end = first + std::min(band, pixels - first);
     decode(layout, first, end);
@@ -147,22 +151,27 @@ void Batch::send(std::span<const Frame* const> frames, const BatchLayout& layout
                             layout.numbers.data());
 }
 
+// Each read waits: one that is under way when a later one fails would write to memory that is gone.
+std::vector<cl_uint> Batch::read_numbers(const DeviceBuffer& buffer, std::size_t count) {
+  std::vector<cl_uint> numbers(count);
+  queue_.enqueueReadBuffer(buffer.get(), CL_TRUE, 0, count * sizeof(cl_uint), numbers.data());
+  return numbers;
+}
+
+void Batch::check_violations() {
+  const cl_uint violations = read_numbers(violations_, 1).front();
+  if (violations == 0) return;
+  throw device_fault(session_->device(),
+                     fmt::format("kernels left the bounds of their arrays {} times", violations),
+                     "this is a fault of the kernels: please report it");
+}
+
 std::vector<LaneResult> Batch::fetch(std::span<const Frame* const> frames) {
   const PlanNumbers& plan = session_->numbers();
   const std::size_t count = frames.size();
-  std::vector<cl_uint> invalid(count);
-  std::vector<cl_uint> faulty(count);
-  cl_uint violations = 0;
-  // Each waits: a read that is under way when a later one fails would write to memory that is gone.
-  queue_.enqueueReadBuffer(buffers_.invalid_counts.get(), CL_TRUE, 0, count * sizeof(cl_uint),
-                           invalid.data());
-  queue_.enqueueReadBuffer(violations_.get(), CL_TRUE, 0, sizeof(cl_uint), &violations);
-  queue_.enqueueReadBuffer(buffers_.faulty.get(), CL_TRUE, 0, count * sizeof(cl_uint), faulty.data());
-  if (violations != 0) {
-    throw device_fault(session_->device(),
-                       fmt::format("kernels left the bounds of their arrays {} times", violations),
-                       "this is a fault of the kernels: please report it");
-  }
+  const std::vector<cl_uint> invalid = read_numbers(buffers_.invalid_counts, count);
+  check_violations();
+  const std::vector<cl_uint> faulty = read_numbers(buffers_.faulty, count);
   // The missing sums come last and are rarely needed.
   const bool any_invalid = std::any_of(invalid.begin(), invalid.end(), [](cl_uint n) { return n > 0; });
   const std::size_t quantity = count * plan.bins;

@@ -22,7 +22,7 @@ cl::NDRange in_groups(std::uint64_t items, std::size_t group, cl_uint rows) {
 
 }  // namespace
 
-Batch::Kernels::Kernels(const cl::Program& program, const cl::Device& device)
+Batch::Kernels::Kernels(const cl::Program& program, const cl::Device& device, bool is_robust)
     : survey(program, "survey_segments", device),
       join(program, "join_segments", device),
       decode(program, "decode_segments", device),
@@ -33,16 +33,12 @@ Batch::Kernels::Kernels(const cl::Program& program, const cl::Device& device)
       add_sums(program, "add_partial_sums", device),
       add_counts(program, "add_partial_counts", device),
       rows(program, "integrate_rows", device),
-      local(program, "integrate_local", device) {}
-
-template <typename... Args>
-void Batch::launch(const char* stage, BoundKernel& bound, cl::NDRange global, cl::NDRange local,
-                   const Args&... args) {
-  cl::Kernel& kernel = bound.kernel;
-  cl_uint index = 0;
-  (kernel.setArg(index++, args), ...);
-  kernel.setArg(index, violations_.get());
-  queue_.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, stopwatch_.time(stage));
+      local(program, "integrate_local", device) {
+  if (!is_robust) return;
+  order_pixels = {program, "order_pixels", device};
+  find_ranks = {program, "find_ranks", device};
+  sum_robust = {program, "sum_robust", device};
+  mark_outliers = {program, "mark_outliers", device};
 }
 
 void Batch::prepare_decoding(const BatchLayout& layout) {

@@ -140,6 +140,7 @@ std::unique_ptr<Backend> make_opencl_backend(const CommonOptions& common,
   const auto devices = opencl::select_devices(common.chosen_device());
   ThreadedSettings settings;
   settings.name = kOpenClName;
+  settings.any_recipe = true;
   settings.prepare = [devices, common, wanted = session_settings](const Job& job) -> LoadedJob {
     // A reducer's turn decides about its device: one device after the other, then the first again.
     std::vector<std::shared_ptr<const opencl::Session>> turns;

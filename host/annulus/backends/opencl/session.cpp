@@ -3,6 +3,8 @@
 #include <annulus/backends/opencl/program.hpp>
 #include <annulus/backends/opencl/session.hpp>
 #include <annulus/codecs/block_decoder.hpp>
+#include <annulus/plan/sigma_clip.hpp>
+#include <annulus/plan/spread_table.hpp>
 #include <annulus/plan/validity.hpp>
 
 #include <fmt/core.h>
@@ -73,9 +75,10 @@ PlanNumbers plan_numbers(const Job& job) {
 
 Session::Session(Device device, const Job& job, SessionSettings settings)
     : device_(std::move(device)),
-      plan_(job.plan),
+      job_(job),
       settings_(std::move(settings)),
-      numbers_(plan_numbers(job)) {
+      numbers_(plan_numbers(job)),
+      robust_(robust_numbers(job)) {
   on_device(device_, [&] {
     unified_ = settings_.unified.value_or(device_.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() != 0);
     context_ = cl::Context(device_.device);
@@ -85,7 +88,7 @@ Session::Session(Device device, const Job& job, SessionSettings settings)
     // site: without AVX-512 PoCL warns of every built-in function that takes 16 numbers. That the kernels are
     // free of warnings is for tests.
     std::string options = "-cl-std=CL1.2 -w";
-    if (plan_->pixel_type == PixelType::kU32) options += " -D PIXEL_UNSIGNED";
+    if (plan().pixel_type == PixelType::kU32) options += " -D PIXEL_UNSIGNED";
     if (settings_.check_bounds) options += " -D CHECK_BOUNDS";
     program_ = build_program(context_, device_, kernel_source() + settings_.extra_source, options);
     upload_plan();
@@ -100,15 +103,15 @@ DeviceBuffer Session::upload(const void* data, std::uint64_t bytes) {
 }
 
 void Session::upload_plan() {
-  const SparseMatrix& matrix = plan_->matrix;
+  const SparseMatrix& matrix = plan().matrix;
   const std::uint64_t needed = bytes_of(matrix.first) + bytes_of(matrix.bin) + bytes_of(matrix.weight) +
-                               bytes_of(plan_->normalization) + bytes_of(plan_->dark);
+                               bytes_of(plan().normalization) + bytes_of(plan().dark);
   try {
     buffers_.first = upload(matrix.first.data(), bytes_of(matrix.first));
     buffers_.bins = upload(matrix.bin.data(), bytes_of(matrix.bin));
     buffers_.weights = upload(matrix.weight.data(), bytes_of(matrix.weight));
-    buffers_.normalization = upload(plan_->normalization.data(), bytes_of(plan_->normalization));
-    buffers_.dark = upload(plan_->dark.data(), bytes_of(plan_->dark));
+    buffers_.normalization = upload(plan().normalization.data(), bytes_of(plan().normalization));
+    buffers_.dark = upload(plan().dark.data(), bytes_of(plan().dark));
   } catch (const OutOfDeviceMemory& error) {
     throw device_fault(
         device_, fmt::format("the plan takes {} bytes, for which it has no room: {}", needed, error.what()),
@@ -118,32 +121,38 @@ void Session::upload_plan() {
 
 void Session::upload_rows() {
   if (buffers_.rows.bytes() > 0) return;
-  const SparseMatrix& matrix = plan_->matrix;
-  std::vector<std::uint32_t> rows(plan_->bins() + std::size_t{1}, 0);
+  const Plan& plan = *job_.plan;
+  const SparseMatrix& matrix = plan.matrix;
+  std::vector<std::uint32_t> rows(plan.bins() + std::size_t{1}, 0);
   for (const std::uint32_t bin : matrix.bin) ++rows[bin + 1];
-  for (std::size_t bin = 0; bin < plan_->bins(); ++bin) rows[bin + 1] += rows[bin];
+  for (std::size_t bin = 0; bin < plan.bins(); ++bin) rows[bin + 1] += rows[bin];
   std::vector<std::uint32_t> next(rows.begin(), rows.end() - 1);
   std::vector<std::uint32_t> pixels(matrix.bin.size());
   std::vector<std::uint32_t> weights(matrix.bin.size());
-  for (std::size_t pixel = 0; pixel < plan_->pixels(); ++pixel) {
+  std::vector<std::uint32_t> divisors(is_robust() ? matrix.bin.size() : 0);
+  for (std::size_t pixel = 0; pixel < plan.pixels(); ++pixel) {
     for (std::uint32_t entry = matrix.first[pixel]; entry < matrix.first[pixel + 1]; ++entry) {
       const std::uint32_t place = next[matrix.bin[entry]]++;
       pixels[place] = static_cast<std::uint32_t>(pixel);
       weights[place] = matrix.weight[entry] | (entry == matrix.first[pixel] ? kFirstEntry : 0);
+      if (is_robust()) divisors[place] = plan.spread->divisor[pixel];
     }
   }
   // All of them or none: what has room alone shall not stay behind.
   DeviceBuffer row_pixels = upload(pixels.data(), bytes_of(pixels));
   DeviceBuffer row_weights = upload(weights.data(), bytes_of(weights));
+  DeviceBuffer row_divisors;
+  if (is_robust()) row_divisors = upload(divisors.data(), bytes_of(divisors));
   buffers_.rows = upload(rows.data(), bytes_of(rows));
   buffers_.row_pixels = std::move(row_pixels);
   buffers_.row_weights = std::move(row_weights);
+  buffers_.row_divisors = std::move(row_divisors);
 }
 
 std::uint64_t Session::bytes_of_rows() const {
-  const std::uint64_t entries = plan_->matrix.bin.size();
-  return 2 * DeviceMemory::bytes_for(entries * sizeof(std::uint32_t)) +
-         DeviceMemory::bytes_for((plan_->bins() + std::uint64_t{1}) * sizeof(std::uint32_t));
+  const std::uint64_t entries = plan().matrix.bin.size();
+  return (is_robust() ? 3 : 2) * DeviceMemory::bytes_for(entries * sizeof(std::uint32_t)) +
+         DeviceMemory::bytes_for((plan().bins() + std::uint64_t{1}) * sizeof(std::uint32_t));
 }
 
 // The memory that is left once a choice is taken.
@@ -153,9 +162,18 @@ std::uint64_t Session::left_beside(const Choice& choice) const {
   return left - std::min(left, rows);
 }
 
+// Of a frame, with what its clip needs.
+std::uint64_t Session::result_bytes() const {
+  const std::uint64_t bins = plan().bins();
+  if (!is_robust()) return bins * sizeof(std::int64_t) * quantities();
+  const std::uint64_t keys = robust_.by_rank ? plan().matrix.bin.size() * sizeof(std::int64_t) : 0;
+  const std::uint64_t outliers = job_.list_outliers ? (plan().pixels() + 31) / 32 * sizeof(cl_uint) : 0;
+  return bins * (sizeof(std::int64_t) * robust_.words + sizeof(ClipWindow)) + keys + outliers;
+}
+
 std::uint64_t Session::batch_bytes(std::size_t frames, const Choice& choice, Codec codec) const {
-  const std::uint64_t pixels = plan_->pixels();
-  const PixelType type = needs_quantising(plan_->pixel_type) ? PixelType::kI32 : plan_->pixel_type;
+  const std::uint64_t pixels = plan().pixels();
+  const PixelType type = needs_quantising(plan().pixel_type) ? PixelType::kI32 : plan().pixel_type;
   const std::uint64_t bytes = pixels * size_of(type);
   std::uint64_t payload = round_up(bytes, kAlignment);
   std::uint64_t decoding = 0;
@@ -171,7 +189,7 @@ std::uint64_t Session::batch_bytes(std::size_t frames, const Choice& choice, Cod
   if (!unified_) payload *= 2;  // what is sent lies in memory of the host as well
   const std::uint64_t band =
       choice.method == Method::kRows ? pixels : std::min<std::uint64_t>(pixels, choice.band_pixels);
-  const std::uint64_t results = std::uint64_t{plan_->bins()} * sizeof(std::int64_t) * quantities();
+  const std::uint64_t results = result_bytes();
   const std::uint64_t partial =
       choice.method == Method::kLanes ? choice.items * kLanes * (results + sizeof(cl_uint)) : 0;
   return frames * (payload + decoding + round_up(band, kLanes) * sizeof(std::int32_t) + results) + partial +
@@ -181,19 +199,20 @@ std::uint64_t Session::batch_bytes(std::size_t frames, const Choice& choice, Cod
 bool Session::can(const Choice& choice, Codec codec) const {
   const std::uint64_t local = device_.device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
   const std::uint64_t most_items = device_.device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
-  const std::uint64_t bins = plan_->bins();
+  const std::uint64_t bins = plan().bins();
   // Groups are made no larger than the device takes.
   const std::uint64_t join_group = std::min<std::uint64_t>(choice.join_group, most_items);
   const std::uint64_t group = std::min<std::uint64_t>(choice.group, most_items);
   if (join_group * kStates * 2 * sizeof(cl_ulong) > local) return false;
   if (batch_bytes(1, choice, codec) > left_beside(choice)) return false;
+  if (is_robust() && (choice.method != Method::kRows || result_bytes() > memory_->largest_buffer())) return false;
   switch (choice.method) {
     case Method::kLanes:
       return bins * choice.items * kLanes * sizeof(std::int64_t) * (2 + numbers_.has_dark) <=
              memory_->largest_buffer();
     case Method::kRows:
       return group * 4 * sizeof(std::int64_t) <= local &&
-             plan_->pixels() * sizeof(std::int32_t) <= memory_->largest_buffer();
+             plan().pixels() * sizeof(std::int32_t) <= memory_->largest_buffer();
     case Method::kLocal:
       break;
   }
@@ -207,6 +226,7 @@ void Session::take(const Choice& choice) {
     buffers_.rows = {};
     buffers_.row_pixels = {};
     buffers_.row_weights = {};
+    buffers_.row_divisors = {};
   }
   choice_ = choice;
 }

@@ -5,6 +5,7 @@
 #include <annulus/backends/opencl/device_memory.hpp>
 #include <annulus/backends/opencl/devices.hpp>
 #include <annulus/backends/opencl/profile.hpp>
+#include <annulus/backends/opencl/robust_numbers.hpp>
 #include <annulus/core/frame.hpp>
 #include <annulus/plan/recipe.hpp>
 
@@ -44,6 +45,7 @@ PlanNumbers plan_numbers(const Job& job);
 struct PlanBuffers {
   DeviceBuffer first, bins, weights;           // by pixel
   DeviceBuffer rows, row_pixels, row_weights;  // by bin; only where the method needs them
+  DeviceBuffer row_divisors;                   // likewise, of recipes beyond sums
   DeviceBuffer normalization, dark;
 };
 
@@ -56,15 +58,21 @@ class Session {
   const Device& device() const { return device_; }
   const cl::Context& context() const { return context_; }
   const cl::Program& program() const { return program_; }
-  const Plan& plan() const { return *plan_; }
+  const Job& job() const { return job_; }
+  const Plan& plan() const { return *job_.plan; }
   const PlanNumbers& numbers() const { return numbers_; }
+
+  // Whether the recipe takes the kernels for robust averages, which go by rows only; and what they are told.
+  bool is_robust() const { return robust_.words > 0; }
+  const RobustNumbers& robust() const { return robust_; }
+
   const PlanBuffers& buffers() const { return buffers_; }
   DeviceMemory& memory() const { return *memory_; }
   const Choice& choice() const { return choice_; }
   const SessionSettings& settings() const { return settings_; }
   bool unified() const { return unified_; }
 
-  // Quantities of a result: signal, variance, missing normalisation, counts and dark.
+  // Quantities of a result of sums: signal, variance, missing normalisation, counts and dark.
   std::uint32_t quantities() const { return 3 + numbers_.has_variance + numbers_.has_dark; }
 
   // What frames that are reduced side by side take beside the plan: about, as nobody knows yet how well they
@@ -94,12 +102,14 @@ class Session {
   void upload_plan();
   void upload_rows();
   std::uint64_t bytes_of_rows() const;
+  std::uint64_t result_bytes() const;
   std::uint64_t left_beside(const Choice& choice) const;
 
   Device device_;
-  std::shared_ptr<const Plan> plan_;
+  Job job_;
   SessionSettings settings_;
   PlanNumbers numbers_;
+  RobustNumbers robust_;
   cl::Context context_;
   cl::CommandQueue queue_;
   cl::Program program_;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kChoiceKind = "choice";
 constexpr int kRepetitions = 3;
+constexpr std::size_t kFramesOfPasses = 4;  // of recipes that look at a frame several times
 
 // Plans of about the same size share what was measured.
 std::string key_of(const Session& session) {
@@ -28,7 +29,8 @@ std::string key_of(const Session& session) {
                      kernel_source(), size(plan.pixels), size(plan.bins), size(plan.entries),
                      plan.has_variance, plan.has_dark, name_of(session.plan().pixel_type), session.unified(),
                      session.settings().memory >> 20, session.settings().check_bounds) +
-         (session.settings().method ? std::string(name_of(*session.settings().method)) : "any");
+         (session.settings().method ? std::string(name_of(*session.settings().method)) : "any") +
+         session.job().recipe.beyond_sums();
 }
 
 // Counts of a powder pattern's kind: small, with now and then one that takes a longer code.
@@ -62,7 +64,7 @@ class Tuner {
   // Takes ways only in which a frame of that codec has room.
   Tuner(Session& session, Codec codec)
       : session_(session), codec_(codec), frame_(example_frame(session.plan())) {
-    frames_.assign(kLanes, &frame_);
+    frames_.assign(session.is_robust() ? kFramesOfPasses : kLanes, &frame_);
   }
 
   void consider(const Choice& choice) {
@@ -186,9 +188,20 @@ void take_fastest(Session& session) {
   write_cached(kChoiceKind, key, std::as_bytes(std::span(text)));
 }
 
+// Only sums can be made in several ways.
+void check_method(const Session& session) {
+  const auto& settings = session.settings();
+  const std::optional<Method> wanted = settings.choice ? std::optional(settings.choice->method) : settings.method;
+  if (!session.is_robust() || !wanted || *wanted == Method::kRows) return;
+  throw Error(ErrorKind::kUsage, "`opencl_kernel`",
+              fmt::format("'{}' cannot do {}", name_of(*wanted), session.job().recipe.beyond_sums()),
+              "leave it out, or give rows");
+}
+
 }  // namespace
 
 void tune(Session& session) {
+  check_method(session);
   if (session.settings().choice) return session.take(*session.settings().choice);
   on_device(session.device(), [&] { take_fastest(session); });
 }

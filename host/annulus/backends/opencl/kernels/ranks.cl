@@ -91,8 +91,8 @@ ulong2 part_of(ulong2 weight, uint part) {
   return wanted.x == 0 && wanted.y == 0 ? (ulong2)(1, 0) : wanted;
 }
 
-// Groups: (bin, frame). Finds the least keys up to which the pixels weigh these parts of all, by halving the range of
-// keys, of which only those that some pixel has are its ends. `scratch` has room for one a work-item.
+// Groups: (bin, frame). Finds the least keys up to which the pixels weigh these parts of all, by halving a range of
+// keys whose ends are keys that some pixel has. `scratch` has room for one a work-item.
 kernel void find_ranks(PlanNumbers plan, RobustNumbers robust, global const uint* rows, global const uint* row_weights,
                        global const uint* row_divisors, global const long* keys, uint low_part, uint high_part,
                        global long2* ranks, local Ranked* scratch, volatile global uint* violations) {
@@ -104,12 +104,10 @@ kernel void find_ranks(PlanNumbers plan, RobustNumbers robust, global const uint
   const ulong key_count = (ulong)robust.frames * plan.entries;
   const Ranked all = look_up_to(NO_KEY - 1, begin, end, row_weights, row_divisors, plan.entries, keys, first_key,
                                 key_count, scratch, violations);
-  const Ranked none = look_up_to(LONG_MIN, begin, end, row_weights, row_divisors, plan.entries, keys, first_key,
-                                 key_count, scratch, violations);
   long found[2];
   for (uint end_of_range = 0; end_of_range < 2; ++end_of_range) {
     const ulong2 wanted = part_of(all.weight, end_of_range == 0 ? low_part : high_part);
-    long low = end_of_range == 0 ? none.least : found[0];
+    long low = end_of_range == 0 ? LONG_MIN : found[0];
     long high = all.most;
     if (end_of_range == 1 && low_part == high_part) high = low;
     while (low < high) {

@@ -13,10 +13,11 @@ typedef struct {
 } RobustNumbers;
 
 #define SUM_WORDS 12
+#define WANTS_SQUARES 4u  // the third of them
 #define VALUE_BITS 39  // |s| is at most 2^VALUE_BITS
 #define NO_KEY LONG_MAX
 
-// As windows are sent. A bin whose window is as before has its sums already.
+// The last number of a window. A bin whose window is as before has its sums already.
 #define WINDOW_OPEN 1
 #define WINDOW_AS_BEFORE 2
 
@@ -41,7 +42,8 @@ long dark_value(int dark, int finer) {
 
 // low x n <= s x 2^shift <= high x n
 bool holds(int4 window, long s, uint n) {
-  return window.w == WINDOW_OPEN || ((((long)window.y * n) >> window.z) >= s && -((-(long)window.x * n) >> window.z) <= s);
+  if (window.w & WINDOW_OPEN) return true;
+  return (((long)window.y * n) >> window.z) >= s && -((-(long)window.x * n) >> window.z) <= s;
 }
 
 // A pixel in a frame.
@@ -78,8 +80,8 @@ ulong2 reduce_wide(ulong2 value, bool wide, local ulong2* scratch) {
   return scratch[0];
 }
 
-// Groups: (bin, one of the frames in `active`). Results are [frame][word][bin], the words that are wanted in the order
-// of Quantity. `scratch` has room for one number a work-item.
+// Groups: (bin, one of the frames in `active`). Results are [frame][word][bin], of the words that are wanted. `scratch`
+// has room for one number a work-item.
 kernel void sum_robust(PlanNumbers plan, RobustNumbers robust, global const uint* rows, global const uint* row_pixels,
                        global const uint* row_weights, global const uint* row_divisors,
                        global const int* normalization, global const int* dark, global const int* pixels,
@@ -98,7 +100,7 @@ kernel void sum_robust(PlanNumbers plan, RobustNumbers robust, global const uint
   } else {
     window = AT(windows, place, places);
   }
-  if (window.w == WINDOW_AS_BEFORE) return;
+  if (window.w & WINDOW_AS_BEFORE) return;
   const long one = AT(one_counts, frame, LANES);
   const uint end = AT(rows, bin + 1, (ulong)plan.bins + 1);
   ulong signal = 0, variance = 0, missing_normalization = 0, missing_dark = 0, missing_count = 0, clipped = 0;
@@ -120,7 +122,8 @@ kernel void sum_robust(PlanNumbers plan, RobustNumbers robust, global const uint
     if (inside) {
       signal += (ulong)(weight * value.raw);
       if (plan.has_variance) variance += (ulong)(squared((uint)weight, plan.square_shift) * max(value.raw, one));
-      squares = add_wide(squares, multiply_wide(multiply(value.s, value.s), square));
+      if (!(robust.wanted & WANTS_SQUARES)) continue;
+      squares = add_wide(squares, multiply_wide(multiply(value.s, value.s), (ulong)square));
       products = add_wide(products, multiply(square * n, value.s));
       continue;
     }
@@ -134,17 +137,15 @@ kernel void sum_robust(PlanNumbers plan, RobustNumbers robust, global const uint
     missing_count += (ulong)weight;
     missing_squares = add_wide(missing_squares, multiply((long)n * n, square));
   }
-  // Two words at a time, in the order of Quantity.
+  // Two words at a time.
   const ulong2 sums[SUM_WORDS / 2] = {(ulong2)(signal, variance), squares, products,
                                       (ulong2)(missing_normalization, missing_dark), (ulong2)(missing_count, clipped),
                                       missing_squares};
-  const uint first_words[SUM_WORDS / 2] = {0, 2, 4, 6, 8, 10};
-  const uint is_wide = 2 | 4 | 32;
   ulong at = (ulong)frame * robust.words * plan.bins + bin;
   for (uint i = 0; i < SUM_WORDS / 2; ++i) {
-    const uint wanted = robust.wanted >> first_words[i];
+    const uint wanted = robust.wanted >> (2 * i);
     if (!(wanted & 3)) continue;
-    const ulong2 sum = reduce_wide(sums[i], (is_wide >> i & 1) != 0, scratch);
+    const ulong2 sum = reduce_wide(sums[i], i == 1 || i == 2 || i == 5, scratch);
     for (uint word = 0; word < 2; ++word) {
       if (!(wanted >> word & 1)) continue;
       if (get_local_id(0) == 0) AT(results, at, places * robust.words) = (long)(word == 0 ? sum.x : sum.y);
