@@ -50,7 +50,8 @@ class Batch {
   void find_ranks(const RobustNumbers& robust);
   void sum_robust(const std::vector<cl_uint>& active, const RobustNumbers& robust);
   Sums fetch_robust(const Frame& frame, cl_uint lane, cl_uint invalid);
-  void send_windows(cl_uint lane, const std::vector<ClipWindow>& before, const std::vector<ClipWindow>& windows);
+  void send_windows(cl_uint lane, const std::vector<ClipWindow>& before,
+                    const std::vector<ClipWindow>& windows);
   void fetch_outliers(const RobustNumbers& robust, std::vector<LaneResult>& results);
 
   void check_violations();

@@ -1,4 +1,5 @@
-// Recipes beyond sums: passes over pixels that stay on the device, between which the host makes the windows of clips.
+// Recipes beyond sums: passes over pixels that stay on the device, between which the host makes the windows
+// of clips.
 #include <annulus/backends/opencl/batch.hpp>
 #include <annulus/plan/rank_clip.hpp>
 #include <annulus/plan/sigma_clip.hpp>
@@ -81,7 +82,8 @@ std::vector<LaneResult> Batch::reduce_robust(std::span<const Frame* const> frame
 void Batch::prepare_robust(std::span<const Frame* const> frames, const RobustNumbers& robust) {
   const Job& job = session_->job();
   const std::uint64_t places = std::uint64_t{robust.frames} * session_->numbers().bins;
-  ensure(buffers_.results, places * robust.words * sizeof(cl_long), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR);
+  ensure(buffers_.results, places * robust.words * sizeof(cl_long),
+         CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR);
   ensure(buffers_.invalid_counts, kLanes * sizeof(cl_uint), CL_MEM_READ_WRITE);
   fill_with_zeros(buffers_.invalid_counts, kLanes * sizeof(cl_uint));
   ensure(buffers_.active, kLanes * sizeof(cl_uint), CL_MEM_READ_ONLY);
@@ -104,27 +106,30 @@ void Batch::find_ranks(const RobustNumbers& robust) {
   const Clip& clip = session_->job().recipe.clip;
   const std::size_t plain = kernels_.order_pixels.group(kPlainGroup);
   launch("order pixels", kernels_.order_pixels, cl::NDRange(round_up(plan.entries, plain), robust.frames),
-         cl::NDRange(plain, 1), plan, robust, matrix.row_pixels.get(), matrix.row_divisors.get(), matrix.dark.get(),
-         buffers_.pixels.get(), cl_ulong{pixel_entries_}, buffers_.finer.get(), buffers_.keys.get());
+         cl::NDRange(plain, 1), plan, robust, matrix.row_pixels.get(), matrix.row_divisors.get(),
+         matrix.dark.get(), buffers_.pixels.get(), cl_ulong{pixel_entries_}, buffers_.finer.get(),
+         buffers_.keys.get());
   const Range parts = clip.quantiles.value_or(Range{0.5, 0.5});
   const std::size_t group = kernels_.find_ranks.group(session_->choice().group);
-  launch("find ranks", kernels_.find_ranks, cl::NDRange(plan.bins * group, robust.frames), cl::NDRange(group, 1),
-         plan, robust, matrix.rows.get(), matrix.row_weights.get(), matrix.row_divisors.get(), buffers_.keys.get(),
-         static_cast<cl_uint>(quantile_number(parts.low)), static_cast<cl_uint>(quantile_number(parts.high)),
-         buffers_.ranks.get(), cl::Local(group * kRankedBytes));
+  launch("find ranks", kernels_.find_ranks, cl::NDRange(plan.bins * group, robust.frames),
+         cl::NDRange(group, 1), plan, robust, matrix.rows.get(), matrix.row_weights.get(),
+         matrix.row_divisors.get(), buffers_.keys.get(), static_cast<cl_uint>(quantile_number(parts.low)),
+         static_cast<cl_uint>(quantile_number(parts.high)), buffers_.ranks.get(),
+         cl::Local(group * kRankedBytes));
 }
 
 void Batch::sum_robust(const std::vector<cl_uint>& active, const RobustNumbers& robust) {
   const PlanNumbers& plan = session_->numbers();
   const PlanBuffers& matrix = session_->buffers();
-  queue_.enqueueWriteBuffer(buffers_.active.get(), CL_TRUE, 0, active.size() * sizeof(cl_uint), active.data());
+  queue_.enqueueWriteBuffer(buffers_.active.get(), CL_TRUE, 0, active.size() * sizeof(cl_uint),
+                            active.data());
   const std::size_t group = kernels_.sum_robust.group(session_->choice().group);
-  launch("integrate", kernels_.sum_robust, cl::NDRange(plan.bins * group, active.size()), cl::NDRange(group, 1),
-         plan, robust, matrix.rows.get(), matrix.row_pixels.get(), matrix.row_weights.get(),
-         matrix.row_divisors.get(), matrix.normalization.get(), matrix.dark.get(), buffers_.pixels.get(),
-         cl_ulong{pixel_entries_}, buffers_.active.get(), buffers_.finer.get(), buffers_.one_counts.get(),
-         buffers_.windows.get(), buffers_.keys.get(), buffers_.ranks.get(), buffers_.results.get(),
-         buffers_.invalid_counts.get(), cl::Local(group * sizeof(cl_ulong2)));
+  launch("integrate", kernels_.sum_robust, cl::NDRange(plan.bins * group, active.size()),
+         cl::NDRange(group, 1), plan, robust, matrix.rows.get(), matrix.row_pixels.get(),
+         matrix.row_weights.get(), matrix.row_divisors.get(), matrix.normalization.get(), matrix.dark.get(),
+         buffers_.pixels.get(), cl_ulong{pixel_entries_}, buffers_.active.get(), buffers_.finer.get(),
+         buffers_.one_counts.get(), buffers_.windows.get(), buffers_.keys.get(), buffers_.ranks.get(),
+         buffers_.results.get(), buffers_.invalid_counts.get(), cl::Local(group * sizeof(cl_ulong2)));
 }
 
 // What a pass found in a frame, as SigmaClip wants it.
@@ -132,12 +137,16 @@ Sums Batch::fetch_robust(const Frame& frame, cl_uint lane, cl_uint invalid) {
   const RobustNumbers& robust = session_->robust();
   const std::size_t bins = session_->numbers().bins;
   const std::size_t bytes = bins * robust.words * sizeof(cl_long);
-  auto* const words = static_cast<std::int64_t*>(queue_.enqueueMapBuffer(
-      buffers_.results.get(), CL_TRUE, CL_MAP_READ, lane * bytes, bytes, nullptr, stopwatch_.time("fetch", bytes)));
-  const auto numbers = [&](Quantity quantity) { return std::span(words + robust.place_of(quantity) * bins, bins); };
+  auto* const words = static_cast<std::int64_t*>(
+      queue_.enqueueMapBuffer(buffers_.results.get(), CL_TRUE, CL_MAP_READ, lane * bytes, bytes, nullptr,
+                              stopwatch_.time("fetch", bytes)));
+  const auto numbers = [&](Quantity quantity) {
+    return std::span(words + robust.place_of(quantity) * bins, bins);
+  };
   const bool has_clip = session_->job().recipe.has_clip();
-  const bool is_whole = invalid == 0 && (!has_clip || std::ranges::all_of(numbers(Quantity::kClipped),
-                                                                          [](std::int64_t n) { return n == 0; }));
+  const bool is_whole =
+      invalid == 0 &&
+      (!has_clip || std::ranges::all_of(numbers(Quantity::kClipped), [](std::int64_t n) { return n == 0; }));
   Sums sums;
   sums.fraction_bits = frame.fraction_bits;
   sums.invalid_pixels = invalid;
@@ -156,7 +165,8 @@ Sums Batch::fetch_robust(const Frame& frame, cl_uint lane, cl_uint invalid) {
 }
 
 // The device keeps the sums of bins whose window stays.
-void Batch::send_windows(cl_uint lane, const std::vector<ClipWindow>& before, const std::vector<ClipWindow>& windows) {
+void Batch::send_windows(cl_uint lane, const std::vector<ClipWindow>& before,
+                         const std::vector<ClipWindow>& windows) {
   std::vector<ClipWindow> sent = windows;
   for (std::size_t bin = 0; bin < sent.size(); ++bin) {
     if (windows[bin] == before[bin]) sent[bin].open |= kAsBefore;
@@ -173,9 +183,10 @@ void Batch::fetch_outliers(const RobustNumbers& robust, std::vector<LaneResult>&
   fill_with_zeros(buffers_.outliers, results.size() * words * sizeof(cl_uint));
   const std::size_t group = kernels_.mark_outliers.group(session_->choice().group);
   launch("mark outliers", kernels_.mark_outliers, cl::NDRange(plan.bins * group, robust.frames),
-         cl::NDRange(group, 1), plan, robust, matrix.rows.get(), matrix.row_pixels.get(), matrix.row_divisors.get(),
-         matrix.dark.get(), buffers_.pixels.get(), cl_ulong{pixel_entries_}, buffers_.finer.get(),
-         buffers_.windows.get(), buffers_.keys.get(), buffers_.ranks.get(), buffers_.outliers.get());
+         cl::NDRange(group, 1), plan, robust, matrix.rows.get(), matrix.row_pixels.get(),
+         matrix.row_divisors.get(), matrix.dark.get(), buffers_.pixels.get(), cl_ulong{pixel_entries_},
+         buffers_.finer.get(), buffers_.windows.get(), buffers_.keys.get(), buffers_.ranks.get(),
+         buffers_.outliers.get());
   const std::vector<cl_uint> marks = read_numbers(buffers_.outliers, results.size() * words);
   for (std::size_t lane = 0; lane < results.size(); ++lane) {
     if (results[lane].faulty) continue;

@@ -33,7 +33,8 @@ unsigned first_word(Quantity quantity) {
 }  // namespace
 
 bool has_two_words(Quantity quantity) {
-  return quantity == Quantity::kSquares || quantity == Quantity::kProducts || quantity == Quantity::kMissingSquares;
+  return quantity == Quantity::kSquares || quantity == Quantity::kProducts ||
+         quantity == Quantity::kMissingSquares;
 }
 
 std::size_t RobustNumbers::place_of(Quantity quantity) const {

@@ -205,7 +205,8 @@ bool Session::can(const Choice& choice, Codec codec) const {
   const std::uint64_t group = std::min<std::uint64_t>(choice.group, most_items);
   if (join_group * kStates * 2 * sizeof(cl_ulong) > local) return false;
   if (batch_bytes(1, choice, codec) > left_beside(choice)) return false;
-  if (is_robust() && (choice.method != Method::kRows || result_bytes() > memory_->largest_buffer())) return false;
+  if (is_robust() && (choice.method != Method::kRows || result_bytes() > memory_->largest_buffer()))
+    return false;
   switch (choice.method) {
     case Method::kLanes:
       return bins * choice.items * kLanes * sizeof(std::int64_t) * (2 + numbers_.has_dark) <=

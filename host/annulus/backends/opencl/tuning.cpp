@@ -191,7 +191,8 @@ void take_fastest(Session& session) {
 // Only sums can be made in several ways.
 void check_method(const Session& session) {
   const auto& settings = session.settings();
-  const std::optional<Method> wanted = settings.choice ? std::optional(settings.choice->method) : settings.method;
+  const std::optional<Method> wanted =
+      settings.choice ? std::optional(settings.choice->method) : settings.method;
   if (!session.is_robust() || !wanted || *wanted == Method::kRows) return;
   throw Error(ErrorKind::kUsage, "`opencl_kernel`",
               fmt::format("'{}' cannot do {}", name_of(*wanted), session.job().recipe.beyond_sums()),

@@ -38,11 +38,13 @@ Recipe random_robust_recipe(std::mt19937_64& random) {
     case 1:
       return {model, {.method = ClipMethod::kMedian}};
     case 2: {
-      const Range parts = std::array{Range{0, 0}, Range{0.1, 0.9}, Range{1, 1}, Range{0, 1}, Range{0.3, 0.3}}[random() % 5];
+      const Range parts =
+          std::array{Range{0, 0}, Range{0.1, 0.9}, Range{1, 1}, Range{0, 1}, Range{0.3, 0.3}}[random() % 5];
       return quantile_recipe(parts.low, parts.high, model);
     }
     default:
-      return sigma_recipe(model, 1 + static_cast<double>(random() % 50) / 10, 1 + static_cast<unsigned>(random() % 8));
+      return sigma_recipe(model, 1 + static_cast<double>(random() % 50) / 10,
+                          1 + static_cast<unsigned>(random() % 8));
   }
 }
 
@@ -97,7 +99,8 @@ std::shared_ptr<const Plan> random_plan(std::mt19937_64& random, Shape shape, Pi
     try {
       return with_spread_table(std::make_shared<const Plan>(
           build_plan(geometry, options, random_maps(random, shape), {"test", shape, type}, 1)));
-    } catch (const Error&) {  // a random window that misses the detector, or a polarisation that leaves nothing
+    } catch (
+        const Error&) {  // a random window that misses the detector, or a polarisation that leaves nothing
     }
   }
 }
@@ -115,7 +118,8 @@ TEST(OpenClBackend, RobustAveragesEqualTheCpuForRandomPlansTypesAndBatches) {
   const auto choices = rows_choices();
   for (int round = 0; round < 90; ++round) {
     SCOPED_TRACE(round);
-    const Shape shape{1 + static_cast<std::uint32_t>(random() % 60), 1 + static_cast<std::uint32_t>(random() % 60)};
+    const Shape shape{1 + static_cast<std::uint32_t>(random() % 60),
+                      1 + static_cast<std::uint32_t>(random() % 60)};
     const PixelType type = kTypes[random() % 6];
     const Job job = random_robust_job(random, shape, type);
     std::vector<Frame> frames;
@@ -140,7 +144,8 @@ TEST(OpenClBackend, RobustAveragesOfFloatsEqualTheCpu) {
     std::vector<Frame> frames;
     for (int i = 0; i < 3; ++i) {
       std::vector<float> pixels(shape.size());
-      for (float& pixel : pixels) pixel = static_cast<float>(random() % 5000) / (round % 2 == 0 ? 16.0f : 1.0f);
+      for (float& pixel : pixels)
+        pixel = static_cast<float>(random() % 5000) / (round % 2 == 0 ? 16.0f : 1.0f);
       pixels[random() % pixels.size()] = std::numeric_limits<float>::quiet_NaN();
       pixels[random() % pixels.size()] = 90000.0f;
       Frame frame = raw_frame(shape, PixelType::kF32, {});
@@ -153,7 +158,8 @@ TEST(OpenClBackend, RobustAveragesOfFloatsEqualTheCpu) {
   }
 }
 
-// Few bins of many pixels with the largest values: sums that need all of their 128 bits' lower half, and carry.
+// Few bins of many pixels with the largest values: sums that need all of their 128 bits' lower half, and
+// carry.
 TEST(OpenClBackend, RobustSumsCarryIntoTheirSecondWord) {
   std::mt19937_64 random(73);
   const Shape shape{120, 90};
@@ -165,7 +171,8 @@ TEST(OpenClBackend, RobustSumsCarryIntoTheirSecondWord) {
       options.max_count = std::numeric_limits<std::uint32_t>::max();
       PixelMaps maps;
       maps.dark = Image<double>{shape, std::vector<double>(shape.size(), 1234567.25)};
-      const auto plan = std::make_shared<const Plan>(build_plan(small_geometry(shape), options, maps, {"test", shape, type}));
+      const auto plan = std::make_shared<const Plan>(
+          build_plan(small_geometry(shape), options, maps, {"test", shape, type}));
       std::vector<Frame> frames;
       for (int i = 0; i < 3; ++i) {
         std::vector<std::int64_t> pixels(shape.size());
@@ -176,8 +183,8 @@ TEST(OpenClBackend, RobustSumsCarryIntoTheirSecondWord) {
         }
         frames.push_back(raw_frame(shape, type, pixels));
       }
-      for (const Recipe& recipe :
-           {Recipe{ErrorModel::kAzimuthal}, sigma_recipe(ErrorModel::kAzimuthal, 1, 8), quantile_recipe(0.1, 0.9)}) {
+      for (const Recipe& recipe : {Recipe{ErrorModel::kAzimuthal}, sigma_recipe(ErrorModel::kAzimuthal, 1, 8),
+                                   quantile_recipe(0.1, 0.9)}) {
         const Job job = make_job(plan, recipe);
         expect_as_cpu(job, frames, checked(rows_choices()[1]));
         const auto results = reduce_by_opencl(job, frames, checked(rows_choices()[3]));
@@ -196,7 +203,8 @@ TEST(OpenClBackend, RobustSumsFollowWindowsWhoseBinsBecomeEmpty) {
   IntegrationOptions options;
   options.bins = 500;
   options.splitting = Splitting::kNo;
-  const auto plan = std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
+  const auto plan =
+      std::make_shared<const Plan>(build_plan(small_geometry(shape), options, {}, {"test", shape}));
   std::mt19937_64 random(74);
   std::vector<Frame> frames;
   for (int i = 0; i < 5; ++i) {
@@ -227,7 +235,8 @@ TEST(OpenClBackend, RobustSumsDependOnNeitherBatchesNorOrder) {
     frames.back().id.index = i;
     if (i % 7 == 3) frames.back().payload = frames.back().payload.slice(0, frames.back().payload.size() / 2);
   }
-  for (const Recipe& recipe : {sigma_recipe(ErrorModel::kHybrid, 2, 5), Recipe{ErrorModel::kNone, {.method = ClipMethod::kMedian}}}) {
+  for (const Recipe& recipe : {sigma_recipe(ErrorModel::kHybrid, 2, 5),
+                               Recipe{ErrorModel::kNone, {.method = ClipMethod::kMedian}}}) {
     Job job = make_job(plan, recipe);
     job.list_outliers = true;
     const auto expected = reduce_by_cpu(job, frames);
@@ -239,7 +248,8 @@ TEST(OpenClBackend, RobustSumsDependOnNeitherBatchesNorOrder) {
       std::vector<FrameResult> found(frames.size());
       for (std::size_t first = 0; first < frames.size(); first += batch) {
         std::vector<Frame> some;
-        for (std::size_t i = first; i < std::min(frames.size(), first + batch); ++i) some.push_back(frames[order[i]]);
+        for (std::size_t i = first; i < std::min(frames.size(), first + batch); ++i)
+          some.push_back(frames[order[i]]);
         backend->submit(some);
         for (FrameResult& result : backend->collect()) {
           const std::size_t place = result.id.index;
@@ -303,7 +313,8 @@ TEST(OpenClBackend, MeasuresTheWaysOfRobustAveragesThatItHas) {
   const Shape shape{30, 40};
   opencl::SessionSettings settings;
   settings.check_bounds = true;
-  const std::vector<Frame> frames(3, raw_frame(shape, PixelType::kI32, spotty_pixels(random, PixelType::kI32, shape.size())));
+  const std::vector<Frame> frames(
+      3, raw_frame(shape, PixelType::kI32, spotty_pixels(random, PixelType::kI32, shape.size())));
   expect_as_cpu(make_job(simple_job(shape).plan, sigma_recipe(ErrorModel::kHybrid, 3, 4)), frames, settings);
 }
 
@@ -321,8 +332,8 @@ TEST(OpenClBackend, AccountsForTheStagesOfRobustAverages) {
   backend->collect();
   std::vector<std::string> stages;
   for (const StageTime& stage : backend->profile()) stages.push_back(stage.name);
-  EXPECT_THAT(stages, ::testing::UnorderedElementsAre("pack", "widen pixels", "order pixels", "find ranks", "integrate",
-                                                      "mark outliers", "fetch"));
+  EXPECT_THAT(stages, ::testing::UnorderedElementsAre("pack", "widen pixels", "order pixels", "find ranks",
+                                                      "integrate", "mark outliers", "fetch"));
 }
 
 // A kernel of its own hands numbers to the function that orders pixels.

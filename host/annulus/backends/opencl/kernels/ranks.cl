@@ -13,13 +13,9 @@ long key_of(long s, uint n) {
   quotient = (quotient << first) + rest / n;
   rest = (rest % n) << second;
   quotient = (quotient << second) + rest / n;
-  rest %= n;
-  // 53 bits: rounded, to even where it lies in the middle.
+  // Rounded to 53 bits. None is in the middle between two doubles: what divides without rest has at most 40 bits.
   const int extra = 11 - (int)clz(quotient);
-  const ulong below = quotient & ((1UL << extra) - 1);
-  const ulong middle = 1UL << (extra - 1);
-  quotient >>= extra;
-  if (below > middle || (below == middle && (rest != 0 || (quotient & 1)))) quotient += 1;
+  quotient = (quotient >> extra) + (quotient >> (extra - 1) & 1);
   const long key = (long)(((ulong)(1023 + 51 + extra - fraction) << 52) + quotient);
   return s < 0 ? -key : key;
 }
