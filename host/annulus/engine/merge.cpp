@@ -8,6 +8,7 @@
 #include <annulus/outputs/master_file.hpp>
 #include <annulus/outputs/merged_header.hpp>
 #include <annulus/outputs/merged_rows.hpp>
+#include <annulus/outputs/outliers.hpp>
 
 #include <fmt/core.h>
 
@@ -116,10 +117,17 @@ class Merger {
   void copy(const fs::path& output) {
     RunDescription run = describe_merged(rows_, options_.output);
     run.of_other_frames = options_.scans;
+    {
+      const Hdf5Session session;
+      take_outliers(rows_.inputs, true, run);
+    }
     const std::unique_ptr<Sink> sink = open_nexus(output, inputs_.at(0).job(), run, IfExists::kRefuse);
     Gathering gathering(*sink, inputs_.at(0).frames_at_once());
     for_each_block(
-        [&](std::vector<ReducedFrame> frames, const RowRun&) { gathering.add(std::move(frames)); });
+        [&](std::vector<ReducedFrame> frames, const RowRun&) {
+          if (run.outliers != Outliers::kLists) forget_outliers(frames);
+          gathering.add(std::move(frames));
+        });
     gathering.write();
     sink->close();  // now it is on the disk
   }
@@ -147,6 +155,11 @@ class Merger {
   }
 
  private:
+  // What run.outliers_before counts already.
+  static void forget_outliers(std::vector<ReducedFrame>& frames) {
+    for (ReducedFrame& frame : frames) frame.sums.outliers.clear();
+  }
+
   // Calls visit(frames, run) for all frames, numbered as in the output.
   template <typename Visit>
   void for_each_block(const Visit& visit) {

@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/engine/merged_pattern.hpp>
+#include <annulus/plan/spread_table.hpp>
 #include <annulus/plan/wide_sum.hpp>
 
 #include <fmt/core.h>
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace annulus {
 namespace {
@@ -17,6 +19,9 @@ namespace {
 constexpr std::size_t kSumWords = kMostWords + 1200 / 64 + 1;
 using LongSum = WideSum<kSumWords>;
 using Whole = LongSum::Wide;  // 128 bits
+
+// What add_whole() may shift by.
+constexpr int kMostShift = (static_cast<int>(kSumWords) - 3) * LongSum::kWordBits;
 
 constexpr std::size_t kMostBytes = std::size_t{4} << 30;
 
@@ -31,6 +36,42 @@ void add_whole(LongSum& sum, Whole value, int shift) {
   const auto word = static_cast<std::int64_t>(low);
   sum.add(word, shift);
   sum.add(static_cast<std::int64_t>((value - word) >> LongSum::kWordBits), shift + LongSum::kWordBits);
+}
+
+[[noreturn]] void refuse_size(std::uint64_t frames) {
+  throw Error(ErrorKind::kInput, "merge",
+              fmt::format("the exact sums of {} frames need more than {} bits", frames,
+                          kMostWords * LongSum::kWordBits),
+              "merge fewer frames, or frames whose values differ less in size");
+}
+
+// The largest whole number that is not above value / divisor; divisor is positive and below 2^63.
+LongSum divided(const LongSum& value, Whole divisor) {
+  std::array<std::int64_t, kSumWords> words{};
+  value.signed_words(kSumWords, words.data(), 1);
+  LongSum quotient;
+  Whole rest = 0;
+  for (std::size_t word = kSumWords; word-- > 0;) {
+    const Whole part = rest * (Whole{1} << LongSum::kWordBits) + words[word];
+    Whole share = part / divisor;
+    rest = part - share * divisor;
+    if (rest < 0) {
+      --share;
+      rest += divisor;
+    }
+    if (share != 0) add_whole(quotient, share, static_cast<int>(word) * LongSum::kWordBits);
+  }
+  return quotient;
+}
+
+// The nearest, halves upwards: half of the divisor is added before.
+LongSum rounded(LongSum value, Whole divisor) {
+  add_whole(value, divisor / 2, 0);
+  return divided(value, divisor);
+}
+LongSum rounded_by_square(LongSum value, Whole divisor) {
+  add_whole(value, divisor * divisor / 2, 0);
+  return divided(divided(value, divisor), divisor);
 }
 
 Whole rounded_quotient(Whole value, Whole divisor) {
@@ -90,14 +131,121 @@ class MergedPattern::BinSums {
   std::vector<LongSum> wide_;
 };
 
+// What recipes with a spread table add. With w the weight of a frame by its factor, A = sum of its squares, B of its
+// products and Q of q n n: sums of A, w B and w w Q.
+class MergedPattern::SpreadSums {
+ public:
+  SpreadSums(const Job& job, int fraction_bits) : job_(job), fraction_bits_(fraction_bits) {
+    const std::size_t bins = job.plan->bins();
+    for (const Quantity quantity : job.quantities()) {
+      if (quantity == Quantity::kSquares) squares_.resize(bins);
+      if (quantity == Quantity::kProducts) products_.resize(bins);
+      if (quantity == Quantity::kMissingSquares) divisors_.resize(bins);
+      if (quantity == Quantity::kClipped) clipped_.resize(bins);
+      if (quantity == Quantity::kEmptied) emptied_.resize(bins);
+    }
+  }
+
+  static std::size_t bytes_of_bin(const Recipe& recipe) {
+    return recipe.needs_spread_table() ? 3 * sizeof(LongSum) : 0;
+  }
+
+  void add(const Sums& frame, Whole weight) {
+    const int finer = fraction_bits_ - frame.fraction_bits;
+    add_words(squares_, frame, Quantity::kSquares, 1, 2 * finer);
+    add_words(products_, frame, Quantity::kProducts, weight, finer);
+    add_divisors(frame, weight);
+    const auto clipped = frame[Quantity::kClipped], emptied = frame[Quantity::kEmptied];
+    for (std::size_t bin = 0; bin < clipped.size(); ++bin) clipped_[bin] += clipped[bin];
+    for (std::size_t bin = 0; bin < emptied.size(); ++bin) emptied_[bin] |= emptied[bin];
+  }
+
+  // With sums of squares in `squares`, and likewise: of frames whose weights have this sum.
+  void finish(Whole weights, std::vector<LongSum>& squares, std::vector<LongSum>& products,
+              std::vector<LongSum>& missing) const {
+    squares = squares_;
+    products = products_;
+    for (LongSum& product : products) product = rounded(product, weights);
+    missing = divisors_;
+    for (std::size_t bin = 0; bin < missing.size(); ++bin) {
+      std::array<std::int64_t, kDivisorWords> words{};
+      rounded_by_square(divisors_[bin], weights).signed_words(kDivisorWords, words.data(), 1);
+      missing[bin] = {};
+      add_totals(missing[bin], bin, 1, 0);
+      for (std::size_t word = 0; word < kDivisorWords; ++word)
+        add_whole(missing[bin], -Whole{words[word]}, static_cast<int>(word) * LongSum::kWordBits);
+    }
+  }
+
+  void store_clip(Sums& sums) const {
+    const auto store = [&sums](Quantity quantity, const auto& values) {
+      if (values.empty()) return;
+      std::ranges::transform(values, sums.make(quantity, values.size()).begin(),
+                             [](auto value) { return static_cast<std::int64_t>(value); });
+    };
+    store(Quantity::kClipped, clipped_);
+    store(Quantity::kEmptied, emptied_);
+  }
+
+ private:
+  static constexpr std::size_t kDivisorWords = 4;
+
+  void add_words(std::vector<LongSum>& sums, const Sums& frame, Quantity quantity, Whole weight, int shift) const {
+    if (sums.empty()) return;
+    for (std::size_t word = 0; word < frame.words(quantity); ++word) {
+      const int place = shift + static_cast<int>(word) * LongSum::kWordBits;
+      const auto values = frame.word(quantity, word);
+      for (std::size_t bin = 0; bin < values.size(); ++bin) {
+        if (values[bin] == 0) continue;
+        if (place > kMostShift) refuse_size(2);
+        add_whole(sums[bin], values[bin] * weight, place);
+      }
+    }
+  }
+
+  // Weights are squared in two parts: a product of all three would need more than 128 bits.
+  void add_divisors(const Sums& frame, Whole weight) {
+    const Whole square = weight * weight, upper = square >> kWeightBits;
+    const Whole lower = square - (upper << kWeightBits);
+    for (std::size_t bin = 0; bin < divisors_.size(); ++bin) {
+      add_totals(divisors_[bin], bin, lower, upper);
+      for (std::size_t word = 0; word < frame.words(Quantity::kMissingSquares); ++word) {
+        const auto missing = frame.word(Quantity::kMissingSquares, word);
+        if (missing.empty() || missing[bin] == 0) continue;
+        add_both(divisors_[bin], -Whole{missing[bin]}, lower, upper, static_cast<int>(word) * LongSum::kWordBits);
+      }
+    }
+  }
+
+  void add_totals(LongSum& sum, std::size_t bin, Whole lower, Whole upper) const {
+    const SpreadTable& table = *job_.plan->spread;
+    add_both(sum, table.squares[bin], lower, upper, 0);
+    add_both(sum, table.squares_word1[bin], lower, upper, LongSum::kWordBits);
+  }
+
+  static void add_both(LongSum& sum, Whole value, Whole lower, Whole upper, int shift) {
+    if (value == 0) return;
+    add_whole(sum, value * lower, shift);
+    add_whole(sum, value * upper, shift + kWeightBits);
+  }
+
+  const Job& job_;
+  const int fraction_bits_;
+  std::vector<LongSum> squares_, products_, divisors_;
+  std::vector<Whole> clipped_;
+  std::vector<std::int64_t> emptied_;
+};
+
 struct MergedPattern::Accumulators {
-  Accumulators(const Plan& plan, const Recipe& recipe, bool narrow)
-      : signal(plan.bins(), narrow),
+  Accumulators(const Job& job, const Plan& plan, const Recipe& recipe, bool narrow, int fraction_bits)
+      : spread(job, fraction_bits),
+        signal(plan.bins(), narrow),
         missing_dark(plan.totals.dark.empty() ? 0 : plan.bins()),
         missing_normalization(plan.bins()) {
     if (recipe.has_variance()) variance.emplace(plan.bins(), narrow);
   }
 
+  SpreadSums spread;
   BinSums signal;
   std::optional<BinSums> variance;
   std::vector<Whole> missing_dark;
@@ -109,13 +257,20 @@ MergedPattern::MergedPattern(const Job& job, std::size_t columns, const FramesTo
     : job_(job), all_(all), column_sums_(columns), column_counts_(columns) {
   const std::size_t bins = job.plan->bins();
   const bool narrow = all.alike && most_words(job.plan->pixel_type) == 1;
-  const std::size_t bytes = 2 * bins * (narrow ? sizeof(Whole) : sizeof(LongSum));
+  const std::size_t bytes =
+      bins * (2 * (narrow ? sizeof(Whole) : sizeof(LongSum)) + SpreadSums::bytes_of_bin(job.recipe));
   if (bytes > kMostBytes) {
     throw Error(ErrorKind::kInput, "merge",
                 fmt::format("exact sums of {} bins take {} MiB", bins, bytes >> 20),
                 "make cakes of fewer bins");
   }
-  sums_ = std::make_unique<Accumulators>(*job.plan, job.recipe, narrow);
+  sums_ = std::make_unique<Accumulators>(job_, *job_.plan, job_.recipe, narrow, fraction_bits());
+}
+
+// The dark goes into the signal, in units that hold both.
+int MergedPattern::fraction_bits() const {
+  const bool has_dark = !job_.plan->totals.dark.empty();
+  return has_dark ? std::max(all_.finest, job_.plan->dark_bits) : all_.finest;
 }
 
 MergedPattern::~MergedPattern() = default;
@@ -139,6 +294,7 @@ void MergedPattern::add(const ReducedFrame& frame) {
   const Whole weight =
       std::max<std::int64_t>(std::llround(std::ldexp(factor / all_.largest_factor, kWeightBits)), 1);
   sums_->weights += weight;
+  sums_->spread.add(frame.sums, weight);
   const auto missing = frame.sums[Quantity::kMissingNormalization];
   for (std::size_t bin = 0; bin < missing.size(); ++bin)
     sums_->missing_normalization[bin] += weight * missing[bin];
@@ -157,6 +313,13 @@ std::size_t words_needed(const LongSum& sum) {
   return needed;
 }
 
+// Of all bins.
+std::size_t words_needed(const std::vector<LongSum>& sums) {
+  std::size_t needed = 1;
+  for (const LongSum& sum : sums) needed = std::max(needed, words_needed(sum));
+  return needed;
+}
+
 void store(Sums& sums, Quantity quantity, const std::vector<LongSum>& numbers, std::size_t words) {
   const auto values = sums.make(quantity, numbers.size(), words);
   for (std::size_t bin = 0; bin < numbers.size(); ++bin)
@@ -169,10 +332,8 @@ MergedPattern::Result MergedPattern::finish(MergedValue value) const {
   const Plan& plan = *job_.plan;
   const std::size_t bins = plan.bins();
   const bool has_dark = !plan.totals.dark.empty();
-  // The dark goes into the signal, in units that hold both.
-  const int fraction_bits = has_dark ? std::max(all_.finest, plan.dark_bits) : all_.finest;
-  std::vector<LongSum> signal(bins), variance(sums_->variance ? bins : 0);
-  std::size_t words = 1;
+  const int fraction_bits = this->fraction_bits();
+  std::vector<LongSum> signal(bins), variance(sums_->variance ? bins : 0), squares, products, missing_squares;
   for (std::size_t bin = 0; bin < bins; ++bin) {
     signal[bin] = sums_->signal.at(bin, fraction_bits - all_.finest);
     if (has_dark) {
@@ -180,28 +341,34 @@ MergedPattern::Result MergedPattern::finish(MergedValue value) const {
           Whole{plan.totals.dark[bin]} * static_cast<std::int64_t>(frames_) - sums_->missing_dark[bin];
       add_whole(signal[bin], -dark, fraction_bits - plan.dark_bits);
     }
-    words = std::max(words, words_needed(signal[bin]));
-    if (variance.empty()) continue;
-    variance[bin] = sums_->variance->at(bin, fraction_bits - all_.finest);
-    words = std::max(words, words_needed(variance[bin]));
+    if (!variance.empty()) variance[bin] = sums_->variance->at(bin, fraction_bits - all_.finest);
   }
+  sums_->spread.finish(sums_->weights, squares, products, missing_squares);
+  const std::pair<Quantity, const std::vector<LongSum>&> numbers[] = {
+      {Quantity::kSignal, signal},
+      {Quantity::kVariance, variance},
+      {Quantity::kSquares, squares},
+      {Quantity::kProducts, products},
+      {Quantity::kMissingSquares, missing_squares}};
+  const auto fits = [&](PixelType type) {
+    return std::ranges::all_of(numbers, [&](const auto& sums) {
+      return words_needed(sums.second) <= most_words(type, sums.first);
+    });
+  };
   Result result;
   const auto merged_plan = std::make_shared<Plan>(plan);
   for (const PixelType type : {plan.pixel_type, PixelType::kI64, PixelType::kF64}) {
     merged_plan->pixel_type = type;
-    if (most_words(type) >= words) break;
+    if (fits(type)) break;
   }
-  if (most_words(merged_plan->pixel_type) < words) {
-    throw Error(ErrorKind::kInput, "merge",
-                fmt::format("the exact sums of {} frames need more than {} bits", frames_,
-                            kMostWords * LongSum::kWordBits),
-                "merge fewer frames, or frames whose values differ less in size");
-  }
+  if (!fits(merged_plan->pixel_type)) refuse_size(frames_);
   result.job = {merged_plan, job_.recipe};
   ReducedFrame& frame = result.frame;
   frame.sums.fraction_bits = fraction_bits;
-  store(frame.sums, Quantity::kSignal, signal, words);
-  if (!variance.empty()) store(frame.sums, Quantity::kVariance, variance, words);
+  for (const auto& [quantity, values] : numbers) {
+    if (!values.empty()) store(frame.sums, quantity, values, words_needed(values));
+  }
+  sums_->spread.store_clip(frame.sums);
   // Which pixels were invalid differs from frame to frame: what they take is a mean, and no number of pixels.
   const auto missing = frame.sums.make(Quantity::kMissingNormalization, bins);
   for (std::size_t bin = 0; bin < bins; ++bin)
@@ -214,7 +381,7 @@ MergedPattern::Result MergedPattern::finish(MergedValue value) const {
     frame.point.push_back(column_counts_[i] == 0 ? std::numeric_limits<double>::quiet_NaN()
                                                  : column_sums_[i] / static_cast<double>(column_counts_[i]));
   }
-  frame.pattern = normalise(*merged_plan, frame.sums, frame.normalization);
+  frame.pattern = normalise(*merged_plan, job_.recipe, frame.sums, frame.normalization);
   return result;
 }
 

@@ -4,6 +4,10 @@
 // sum(S - D) / sum(N c), and its error sqrt(sum V) / sum(N c). S - D and V are added as integers, exactly. N
 // is stored as the mean of N, weighted by c and rounded to a unit of it, which is its value to the last bit
 // of a double where all frames have the same valid pixels.
+//
+// For errors by the spread of pixels: with A, B and Q of each frame, the spread of all pixels about the mean m is
+// sum A - 2 m sum c B + m m sum c c Q. A is added exactly. B is stored as the mean of B weighted by c, and Q as sum
+// c c Q / (sum c)^2, each rounded to a unit of it.
 #pragma once
 
 #include <annulus/outputs/sink.hpp>
@@ -43,7 +47,10 @@ class MergedPattern {
   Result finish(MergedValue value) const;
 
  private:
+  int fraction_bits() const;
+
   class BinSums;
+  class SpreadSums;
   struct Accumulators;
 
   Job job_;

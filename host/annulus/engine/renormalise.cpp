@@ -3,7 +3,9 @@
 #include <annulus/engine/config.hpp>
 #include <annulus/engine/renormalise.hpp>
 #include <annulus/engine/stored_output.hpp>
+#include <annulus/hdf5/handle.hpp>
 #include <annulus/outputs/file_beside.hpp>
+#include <annulus/outputs/outliers.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink.hpp>
 #include <annulus/sources/table_column.hpp>
@@ -118,6 +120,8 @@ RunDescription describe_output_of(const OldOutput& old, const RenormaliseOptions
   run.made_from = old.file().path();
   run.numbered_by_place = true;  // numbers stay as they are
   run.file_name = options.output.filename().string();
+  const Hdf5Session session;
+  take_outliers({{old.file().path(), old.file().header(), old.file().frames()}}, true, run);
   return run;
 }
 
@@ -145,7 +149,7 @@ class Renormaliser {
     frame.normalization = options_.normalization_factor;
     if (monitor_) apply_monitor(frame, report);
     if (frame.fault.empty()) {
-      frame.pattern = normalise(*job_.plan, frame.sums, frame.normalization);
+      frame.pattern = normalise(*job_.plan, job_.recipe, frame.sums, frame.normalization);
     } else {
       ++report.bad;
     }
@@ -185,8 +189,8 @@ RenormaliseReport renormalise(const RenormaliseOptions& options, std::stop_token
   report.monitor = wanted.monitor;
   FileBeside output(options.output, options.overwrite);
   try {
-    const std::unique_ptr<Sink> sink =
-        open_nexus(output.name(), old.job(), describe_output_of(old, options), IfExists::kRefuse);
+    const RunDescription run = describe_output_of(old, options);
+    const std::unique_ptr<Sink> sink = open_nexus(output.name(), old.job(), run, IfExists::kRefuse);
     const std::uint64_t frames = old.file().frames();
     while (report.frames < frames) {
       if (stop.stop_requested()) {
@@ -195,7 +199,10 @@ RenormaliseReport renormalise(const RenormaliseOptions& options, std::stop_token
       }
       const std::uint64_t count = std::min(old.frames_at_once(), frames - report.frames);
       std::vector<ReducedFrame> block = old.read(report.frames, count);
-      for (ReducedFrame& frame : block) renormaliser.normalise_frame(frame, report);
+      for (ReducedFrame& frame : block) {
+        renormaliser.normalise_frame(frame, report);
+        if (run.outliers != Outliers::kLists) frame.sums.outliers.clear();  // they are counted already
+      }
       sink->append(block);
       sink->flush();
       report.frames += count;

@@ -3,6 +3,7 @@
 #include <annulus/hdf5/handle.hpp>
 #include <annulus/outputs/image_file.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/outliers.hpp>
 
 #include <fmt/core.h>
 
@@ -39,6 +40,8 @@ Pattern pattern_of(const StoredPatterns& patterns, std::size_t i) {
   };
   pattern.intensity = copy(patterns.intensity(i));
   if (patterns.header.has_errors) pattern.error = copy(patterns.error(i));
+  if (patterns.header.has_deviation) pattern.deviation = copy(patterns.deviation(i));
+  if (patterns.header.has_spottiness) pattern.spottiness = copy(patterns.spottiness(i));
   return pattern;
 }
 
@@ -83,8 +86,10 @@ std::vector<ReducedFrame> StoredOutput::read(std::uint64_t first, std::uint64_t 
   const StoredPatterns patterns = file_.read(first, count);
   std::vector<Sums> sums = sums_->frames(first, count);
   const auto source_ids = sums_->source_ids(first, count);
+  std::vector<std::vector<std::uint32_t>> outliers = read_outlier_lists(sums_->file(), first, count);
   std::vector<ReducedFrame> frames(count);
   for (std::size_t i = 0; i < count; ++i) {
+    sums[i].outliers = std::move(outliers[i]);
     const FrameRecord& record = patterns.frames[i];
     ReducedFrame& frame = frames[i];
     frame.id = {record.index, record.source, record.frame_in_source};

@@ -128,11 +128,15 @@ void add_attributes(Digest& digest, hid_t object) {
   }
 }
 
+bool is_of_outliers(const std::string& path) {
+  return std::ranges::find(layout::kOutlierDatasets, path) != layout::kOutlierDatasets.end();
+}
+
 // What is written again until the file is closed, and the checksums themselves.
 bool is_of_the_end(const std::string& path) {
   constexpr std::array kPaths = {layout::kEndTime, layout::kMonitorApplied, layout::kHeaderChecksum,
                                  layout::kClosingChecksum};
-  return std::find(kPaths.begin(), kPaths.end(), path) != kPaths.end();
+  return std::find(kPaths.begin(), kPaths.end(), path) != kPaths.end() || is_of_outliers(path);
 }
 
 void add_values(Digest& digest, hid_t dataset) {
@@ -196,7 +200,7 @@ std::uint64_t frame_checksum(std::uint64_t sum_of_rows, std::uint64_t number) {
 std::vector<std::string> row_datasets(hid_t file) {
   std::vector<std::string> paths;
   for_each_object(file, [&](hid_t object, const std::string& path) {
-    if (!is_dataset(object) || path == layout::kFrameChecksums) return;
+    if (!is_dataset(object) || path == layout::kFrameChecksums || is_of_outliers(path)) return;
     const Hdf5Handle space(H5Dget_space(object), H5Sclose);
     if (dimensions_of(space.get()).grows) paths.push_back(path);
   });
@@ -223,6 +227,11 @@ std::uint64_t closing_checksum(hid_t file, std::uint64_t header, std::uint64_t f
   digest.add(header);
   digest.add(frames);
   for (const char* path : {layout::kEndTime, layout::kMonitorApplied}) {
+    const Hdf5Handle dataset(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
+    if (dataset) add_values(digest, dataset.get());
+  }
+  for (const char* path : layout::kOutlierDatasets) {
+    if (!has_object(file, path)) continue;
     const Hdf5Handle dataset(H5Dopen2(file, path, H5P_DEFAULT), H5Dclose);
     if (dataset) add_values(digest, dataset.get());
   }

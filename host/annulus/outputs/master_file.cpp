@@ -10,6 +10,7 @@
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/open_output.hpp>
+#include <annulus/outputs/outliers.hpp>
 #include <annulus/outputs/part_files.hpp>
 #include <annulus/outputs/row_dataset.hpp>
 #include <annulus/outputs/whole_file.hpp>
@@ -321,7 +322,8 @@ MasterContent write_master(const fs::path& master, const std::vector<fs::path>& 
   }
   const Hdf5Session session;
   const std::vector<PartFile> files = describe_parts(master, rows);
-  const RunDescription run = describe_merged(rows, master);
+  RunDescription run = describe_merged(rows, master);
+  take_outliers(rows.inputs, false, run);
   write_whole_file(master, if_exists != IfExists::kRefuse, kind_of(if_exists), [&](hid_t file) {
     const VirtualRows virtual_rows(file, rows, files);
     // Before the checksum of the header, which covers it.
@@ -331,6 +333,8 @@ MasterContent write_master(const fs::path& master, const std::vector<fs::path>& 
     };
     copy_structure(file, master.filename().string(), run, make_rows);
     if (any_monitor(files)) note_monitor(file);
+    if (run.outliers != Outliers::kNone)
+      write_outlier_counts(file, run.outliers_before, rows.frames - run.outliers_uncounted);
     const std::uint64_t header = read_whole_number(file, layout::kHeaderChecksum).value_or(0);
     overwrite_number(file, layout::kClosingChecksum, closing_checksum(file, header, rows.frames));
   });

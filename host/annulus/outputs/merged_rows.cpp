@@ -1,5 +1,6 @@
 #include <annulus/outputs/merged_rows.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/stored_recipe.hpp>
 #include <annulus/outputs/stored_rows.hpp>
 #include <annulus/outputs/stored_sums.hpp>
 
@@ -63,6 +64,8 @@ std::string difference(const OutputHeader& one, const OutputHeader& other) {
                        one.plan_hash, other.plan_hash);
   }
   if (one.has_errors != other.has_errors) return "one has errors and the other has not";
+  if (one.recipe != other.recipe)
+    return fmt::format("their recipes: {}, and {}", in_words(one.recipe), in_words(other.recipe));
   if (name_of_columns(one) != name_of_columns(other))
     return fmt::format("their columns: {}, and {}", name_of_columns(one), name_of_columns(other));
   return {};

@@ -5,6 +5,7 @@
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/open_output.hpp>
+#include <annulus/outputs/outliers.hpp>
 #include <annulus/outputs/part_files.hpp>
 #include <annulus/outputs/row_dataset.hpp>
 
@@ -219,11 +220,12 @@ void copy_structure(hid_t file, const std::string& name, const Job& job, const R
     const Hdf5Handle stored(H5Dopen2(part.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
     create_empty_rows(file, path, stored.get());
   };
-  std::set<std::string> skipped{layout::kChecksums, layout::kColumns, layout::kParts};
+  std::set<std::string> skipped{layout::kChecksums, layout::kColumns, layout::kParts, layout::kOutliers};
   if (run.of_other_frames) skipped.insert(layout::kScanShape);
   const Hdf5Handle entry = copy_but_checksums(file, from.get(), name, run, skipped, make_rows);
   create_word_rows(file, job, run.expected_frames);
   create_columns(file, run.columns, run.expected_frames);
+  create_outliers(file, shape_of_outliers(from.get()), run.outliers);
   write_checksums(file, entry.get(), run.expected_frames);
 }
 
@@ -231,7 +233,8 @@ void copy_structure(hid_t file, const std::string& name, const RunDescription& r
                     const MakeRows& make_rows) {
   const Hdf5Handle from = open_sound(run.made_from);
   const Hdf5Handle entry =
-      copy_but_checksums(file, from.get(), name, run, {layout::kChecksums, layout::kParts}, make_rows);
+      copy_but_checksums(file, from.get(), name, run, {layout::kChecksums, layout::kParts, layout::kOutliers}, make_rows);
+  create_outliers(file, shape_of_outliers(from.get()), run.outliers);
   write_checksums(file, entry.get(), [&] {
     const Hdf5Handle model(H5Dopen2(from.get(), layout::kFrameChecksums, H5P_DEFAULT), H5Dclose);
     make_rows(layout::kFrameChecksums, model.get());

@@ -3,7 +3,10 @@
 #include <annulus/outputs/iso_time.hpp>
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/outliers.hpp>
 #include <annulus/outputs/row_dataset.hpp>
+#include <annulus/outputs/stored_recipe.hpp>
+#include <annulus/plan/spread_table.hpp>
 
 #include <fmt/core.h>
 
@@ -34,9 +37,23 @@ constexpr std::string_view kAccumulatorsDescription =
     "I = (S - D) / N and I_errors = sqrt(V) / N, evaluated in double precision in this order; "
     "NaN where C or N is 0. If there are signal_word1 and so on, signal is the sum of signal_word<w> * 2^(64 "
     "w), "
-    "with signal as word 0, rounded once to double; the same is true for variance. Frames of one plan_hash "
+    "with signal as word 0, rounded once to double; the same is true for the other sums. Frames of one plan_hash "
     "and equal fraction_bits may be merged by adding "
     "these integers, the totals of the plan once a frame.";
+
+// Added for recipes that need a spread table.
+constexpr std::string_view kSpreadDescription =
+    " Pixels that a clip left out are missing in all of these sums, clipped counts them, and emptied is 1 where "
+    "the next step of the clip would have left nothing. A pixel's value s is its count less its dark, in units of "
+    "2^-v, v = fraction_bits[frame] + dark_shift; its divisor n is its normalization in units of "
+    "2^-divisor_bits; q is the square of its weight in units of 2^-square_bits. value_squares sums q s s, products "
+    "q s n, and squares - missing_squares[frame] q n n. With "
+    "A = value_squares[frame] * 2^-(square_bits + 2 v), B = products[frame] * 2^-(square_bits + v + "
+    "divisor_bits), Q = (squares - missing_squares[frame]) * 2^-(square_bits + 2 divisor_bits), M = N / "
+    "normalization_factor and m = (S - D) / M, the spread of the pixels is W = max(0, A - 2 m B + m m Q). "
+    "If error_model is azimuthal, W takes the place of V in I_errors, the standard error of the mean. "
+    "I_deviation = sqrt(V / Q) / normalization_factor, of the same V or W, is the standard deviation of a pixel. "
+    "spottiness = W / (V (1 - Q / (M M))) - 1, with V of variance.";
 
 }  // namespace
 
@@ -106,17 +123,34 @@ Hdf5Handle write_reduction(hid_t entry, const Plan& plan, const RunDescription& 
   return reduction;
 }
 
-void write_totals(hid_t reduction, const Plan& plan) {
+std::string description_of(const Recipe& recipe) {
+  std::string text(kAccumulatorsDescription);
+  if (recipe.needs_spread_table()) text += kSpreadDescription;
+  return text;
+}
+
+void write_spread_totals(hid_t group, const SpreadTable& table, std::size_t lines) {
+  write_attribute(group, "divisor_bits", std::int32_t{table.divisor_bits});
+  write_attribute(group, "square_bits", std::int32_t{table.square_bits});
+  write_attribute(group, "dark_shift", std::int32_t{table.dark_shift});
+  write_array(group, layout::kTotalSquares, table.squares, lines);
+  write_array(group, layout::kTotalSquaresWord1, table.squares_word1, lines);
+}
+
+void write_totals(hid_t reduction, const Job& job) {
+  const Plan& plan = *job.plan;
   const Hdf5Handle group = create_group(reduction, "accumulators", "NXcollection");
   write_attribute(group.get(), "weight_bits", std::int32_t{plan.weight_bits});
   write_attribute(group.get(), "variance_bits", std::int32_t{plan.variance_bits});
   write_attribute(group.get(), "normalization_bits", std::int32_t{plan.normalization_bits});
   write_attribute(group.get(), "dark_bits", std::int32_t{plan.dark_bits});
-  write_attribute(group.get(), "description", kAccumulatorsDescription);
+  write_attribute(group.get(), "description", std::string_view(description_of(job.recipe)));
+  write_recipe(group.get(), job.recipe);
   const std::size_t lines = layout::extent_of(plan.axes).lines;
   write_array(group.get(), "normalization", plan.totals.normalization, lines);
   write_array(group.get(), "count", plan.totals.count, lines);
   if (!plan.totals.dark.empty()) write_array(group.get(), "dark", plan.totals.dark, lines);
+  if (job.recipe.needs_spread_table()) write_spread_totals(group.get(), *plan.spread, lines);
 }
 
 void write_axis(hid_t data, const Axis& axis) {
@@ -158,7 +192,7 @@ void create_word_rows(hid_t file, const Job& job, std::uint64_t expected) {
   const RowChunk chunk = layout::chunk_of(bins, expected), sparse = layout::sparse_chunk_of(bins, expected);
   const std::int64_t zero = 0;
   for (const Quantity quantity : job.quantities()) {
-    for (std::size_t word = 0; word < layout::stored_words(job.plan->pixel_type, quantity); ++word) {
+    for (std::size_t word = 0; word < most_words(job.plan->pixel_type, quantity); ++word) {
       const std::string path = layout::sums_of(quantity, word);
       if (has_object(file, path)) continue;
       create_rows(file, path.c_str(), H5T_NATIVE_INT64, bins,
@@ -169,18 +203,33 @@ void create_word_rows(hid_t file, const Job& job, std::uint64_t expected) {
 
 namespace {
 
+struct CurveLabel {
+  const char* path;
+  const char* units;
+  const char* long_name;
+};
+constexpr const char* kArbitrary = "arbitrary units";
+
+CurveLabel label_of(const layout::Curve& curve, const Recipe& recipe) {
+  const CurveLabel labels[] = {
+      {layout::kIntensity, kArbitrary, "intensity"},
+      {layout::kErrors, kArbitrary,
+       recipe.needs_spread_table() ? "standard error of the mean (sem)" : "estimated intensity error"},
+      {layout::kDeviation, kArbitrary, "standard deviation of a pixel (std)"},
+      {layout::kSpottiness, "", "spread of the pixels over that of counting statistics, minus 1"}};
+  return *std::ranges::find(labels, curve.path, &CurveLabel::path);
+}
+
 void create_bin_rows(hid_t file, const Job& job, std::uint64_t expected) {
   const RowExtent bins = layout::extent_of(job.plan->axes);
   const RowChunk chunk = layout::chunk_of(bins, expected);
   const double nothing = std::numeric_limits<double>::quiet_NaN();
-  const Hdf5Handle intensity =
-      create_rows(file, layout::kIntensity, H5T_NATIVE_DOUBLE, bins, chunk, &nothing);
-  write_attribute(intensity.get(), "units", std::string_view("arbitrary units"));
-  write_attribute(intensity.get(), "long_name", std::string_view("intensity"));
-  if (job.recipe.has_variance()) {
-    const Hdf5Handle errors = create_rows(file, layout::kErrors, H5T_NATIVE_DOUBLE, bins, chunk, &nothing);
-    write_attribute(errors.get(), "units", std::string_view("arbitrary units"));
-    write_attribute(errors.get(), "long_name", std::string_view("estimated intensity error"));
+  for (const layout::Curve& curve : layout::kCurves) {
+    if (!curve.is_made(job.recipe)) continue;
+    const Hdf5Handle rows = create_rows(file, curve.path, H5T_NATIVE_DOUBLE, bins, chunk, &nothing);
+    const CurveLabel label = label_of(curve, job.recipe);
+    write_attribute(rows.get(), "units", std::string_view(label.units));
+    write_attribute(rows.get(), "long_name", std::string_view(label.long_name));
   }
   create_word_rows(file, job, expected);
 }
@@ -301,11 +350,12 @@ void write_structure(hid_t file, const std::string& name, const Job& job, const 
   write_flag(entry.get(), "monitor_applied", false);  // until a frame says otherwise
   write_instrument(entry.get(), plan.geometry);
   const Hdf5Handle reduction = write_reduction(entry.get(), plan, run, now);
-  write_totals(reduction.get(), plan);
+  write_totals(reduction.get(), job);
   write_data(entry.get(), plan);
   create_bin_rows(file, job, run.expected_frames);
   create_frame_rows(file, entry.get(), run);
   create_columns(file, run.columns, run.expected_frames);
+  create_outliers(file, plan.shape, run.outliers);
   write_checksums(file, entry.get(), run.expected_frames);
 }
 

@@ -63,10 +63,6 @@ std::string sums_of(Quantity quantity, std::size_t word) {
   return word == 0 ? first : first + "_word" + std::to_string(word);
 }
 
-std::size_t stored_words(PixelType type, Quantity quantity) {
-  return is_missing(quantity) ? 1 : most_words(type);
-}
-
 std::size_t source_length(std::size_t longest_source_name) {
   const std::size_t rounded = (std::min(longest_source_name, kLongestSource) + kSourceStep - 1) / kSourceStep;
   return std::max(kShortestSource, rounded * kSourceStep);

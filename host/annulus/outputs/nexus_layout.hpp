@@ -56,6 +56,14 @@ inline constexpr const char* kClosingChecksum = "/entry/checksums/closing";
 // Of a master: the files that hold its rows (part_files.hpp).
 inline constexpr const char* kParts = "/entry/parts";
 
+// Which pixels clips left out (outliers.hpp). Lists of them grow, but not by a row per frame.
+inline constexpr const char* kOutliers = "/entry/outliers";
+inline constexpr const char* kOutlierCounts = "/entry/outliers/counts";
+inline constexpr const char* kOutlierFrames = "/entry/outliers/frames";
+inline constexpr const char* kOutlierPixels = "/entry/outliers/pixels";
+inline constexpr const char* kOutlierFirst = "/entry/outliers/first";
+inline constexpr std::array kOutlierDatasets = {kOutlierCounts, kOutlierFrames, kOutlierPixels, kOutlierFirst};
+
 // Whether a file is an output, and whether it is a master.
 bool is_output(hid_t file);
 bool is_master(hid_t file);
@@ -67,6 +75,8 @@ inline constexpr const char* kSharedFactor = "normalization_factor";
 // One row per frame. `status` is written last: its length is the number of frames that are stored.
 inline constexpr const char* kIntensity = "/entry/data/I";
 inline constexpr const char* kErrors = "/entry/data/I_errors";
+inline constexpr const char* kDeviation = "/entry/data/I_deviation";
+inline constexpr const char* kSpottiness = "/entry/data/spottiness";
 inline constexpr const char* kFractionBits = "/entry/reduction/accumulators/fraction_bits";
 inline constexpr const char* kInvalidPixels = "/entry/reduction/accumulators/invalid_pixels";
 inline constexpr const char* kFrameIndex = "/entry/frames/frame_index";
@@ -87,13 +97,34 @@ std::vector<ColumnInfo> read_columns(hid_t file);
 // Not a row per frame: the grid of a scan that has one, the last dimension fastest.
 inline constexpr const char* kScanShape = "/entry/frames/scan_shape";
 
+// What a pattern is made of, a dataset each, in the order in which they are checked: the one table of them.
+struct Curve {
+  const char* path;
+  const char* name;  // for messages
+  PooledArray<double> Pattern::*values;
+  bool (*is_made)(const Recipe& recipe);
+};
+inline constexpr std::array<Curve, 4> kCurves = {{
+    {kIntensity, "the intensity", &Pattern::intensity, [](const Recipe&) { return true; }},
+    {kErrors, "the error", &Pattern::error, [](const Recipe& recipe) { return recipe.has_errors(); }},
+    {kDeviation, "the standard deviation", &Pattern::deviation,
+     [](const Recipe& recipe) { return recipe.has_deviation(); }},
+    {kSpottiness, "the spottiness", &Pattern::spottiness,
+     [](const Recipe& recipe) { return recipe.spottiness; }},
+}};
+
 // Where the sums of each quantity are, in the order of the enumeration: the one table of their names.
 inline constexpr std::array<const char*, kQuantityCount> kSums = {
     "/entry/reduction/accumulators/signal",
     "/entry/reduction/accumulators/variance",
+    "/entry/reduction/accumulators/value_squares",
+    "/entry/reduction/accumulators/products",
     "/entry/reduction/accumulators/missing_normalization",
     "/entry/reduction/accumulators/missing_dark",
     "/entry/reduction/accumulators/missing_count",
+    "/entry/reduction/accumulators/missing_squares",
+    "/entry/reduction/accumulators/clipped",
+    "/entry/reduction/accumulators/emptied",
 };
 constexpr const char* sums_of(Quantity quantity) { return kSums[static_cast<std::size_t>(quantity)]; }
 
@@ -103,8 +134,9 @@ std::string sums_of(Quantity quantity, std::size_t word);
 // Words that are mostly 0, and written only where they are not.
 constexpr bool is_sparse(Quantity quantity, std::size_t word) { return is_missing(quantity) || word > 0; }
 
-// How many words a quantity of these frames has in a file.
-std::size_t stored_words(PixelType type, Quantity quantity);
+// Totals of the plan that only recipes with a spread table have (spread_table.hpp); missing_squares is of them.
+inline constexpr const char* kTotalSquares = "squares";
+inline constexpr const char* kTotalSquaresWord1 = "squares_word1";
 
 // What `input` holds beside the options; an option of such a name gets "_option" behind it.
 inline constexpr std::string_view kReservedInputs[] = {

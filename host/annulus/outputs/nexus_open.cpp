@@ -6,8 +6,10 @@
 #include <annulus/outputs/nexus_create.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
+#include <annulus/outputs/outliers.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/sink_checks.hpp>
+#include <annulus/outputs/stored_recipe.hpp>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -167,6 +169,28 @@ void check_same_columns(hid_t file, const fs::path& path, const std::vector<Colu
   }
 }
 
+void check_same_recipe(hid_t file, const fs::path& path, const Recipe& recipe, const char* cure) {
+  const auto stored = read_recipe(file);
+  if (!stored) refuse(path, "is corrupt: it does not say by which recipe it was made", cure);
+  if (*stored == recipe) return;
+  if (stored->has_errors() != recipe.has_errors()) {
+    refuse(path,
+           recipe.has_errors() ? "has patterns without errors, this run makes them with errors"
+                               : "has patterns with errors, this run makes them without",
+           cure);
+  }
+  refuse(path, fmt::format("has patterns with {}, this run makes them with {}", in_words(*stored), in_words(recipe)),
+         cure);
+}
+
+void check_same_outliers(hid_t file, const fs::path& path, Outliers wanted, const char* cure) {
+  constexpr std::array kWords = {"no counts of outliers", "counts of outliers", "lists of outliers"};
+  const Outliers stored = stored_outliers(file);
+  if (stored == wanted) return;
+  refuse(path, fmt::format("has {}, this run makes {}", kWords.at(static_cast<std::size_t>(stored)),
+                           kWords.at(static_cast<std::size_t>(wanted))), cure);
+}
+
 // Numbers of frames mean places in the scan in parts, and in other outputs they are counted.
 void check_same_part(hid_t file, const fs::path& path, const RunDescription& run) {
   const auto found = std::ranges::find(run.options, "part", &std::pair<std::string, std::string>::first);
@@ -225,20 +249,15 @@ void check_same_job(const fs::path& path, const Job& job, const RunDescription& 
            "was written by an earlier annulus, which did not store by what it knows the sources of frames",
            kCure);
   }
-  const std::size_t words = layout::stored_words(plan.pixel_type, Quantity::kSignal);
+  const std::size_t words = most_words(plan.pixel_type, Quantity::kSignal);
   if (!has_object(file.get(), layout::sums_of(Quantity::kSignal, words - 1))) {
     refuse(path,
            fmt::format("was written by an older annulus, whose sums of {} frames are less precise",
                        name_of(plan.pixel_type)),
            kCure);
   }
-  const bool errors = has_object(file.get(), layout::sums_of(Quantity::kVariance));
-  if (errors != job.recipe.has_variance()) {
-    refuse(path,
-           errors ? "has patterns with errors, this run makes them without"
-                  : "has patterns without errors, this run makes them with errors",
-           kCure);
-  }
+  check_same_recipe(file.get(), path, job.recipe, kCure);
+  check_same_outliers(file.get(), path, run.outliers, kCure);
   if (*hash != plan.hash) {
     refuse(path,
            fmt::format(
@@ -277,8 +296,7 @@ void for_each_row_dataset(hid_t file, Visit visit) {
   const auto visit_if_there = [&](const char* path) {
     if (has_object(file, path)) visit(path, bins);
   };
-  visit_if_there(layout::kIntensity);
-  visit_if_there(layout::kErrors);
+  for (const layout::Curve& curve : layout::kCurves) visit_if_there(curve.path);
   for (const Quantity quantity : all_quantities()) {
     for (std::size_t word = 0; word < kMostWords; ++word)
       visit_if_there(layout::sums_of(quantity, word).c_str());
@@ -383,6 +401,7 @@ void cut_to(hid_t file, std::uint64_t frames, WriteFault& fault) {
     RowDataset dataset(file, path, extent);
     if (dataset.rows() > frames) dataset.resize(frames);
   });
+  repair_outliers(file, frames);
   flush_and_commit(file, fault);
 }
 
@@ -435,6 +454,7 @@ Hdf5Handle open_nexus_file(const fs::path& path, const Job& job, const RunDescri
   check_same_job(path, job, run);
   Continued left = open_left_file(path, fault);
   blank_tails(left.file.get(), left.frames);
+  repair_outliers(left.file.get(), left.frames);
   begin_swmr_writing(left.file.get(), *fault);
   fault->adopt_tail = false;
   return std::move(left.file);

@@ -21,8 +21,7 @@ namespace annulus {
 
 struct NexusSink::Rows {
   Rows(hid_t file, const Job& job, const std::vector<ColumnInfo>& of_point)
-      : intensity(file, layout::kIntensity, layout::extent_of(job.plan->axes)),
-        fraction_bits(file, layout::kFractionBits, {}),
+      : fraction_bits(file, layout::kFractionBits, {}),
         invalid_pixels(file, layout::kInvalidPixels, {}),
         index(file, layout::kFrameIndex, {}),
         source(file, layout::kSource, layout::kTextRow),
@@ -33,11 +32,13 @@ struct NexusSink::Rows {
         checksum(file, layout::kFrameChecksums, {}),
         status(file, layout::kStatus, {}) {
     const RowExtent bins = layout::extent_of(job.plan->axes);
-    if (job.recipe.has_variance()) errors.emplace(file, layout::kErrors, bins);
+    for (const layout::Curve& curve : layout::kCurves) {
+      if (curve.is_made(job.recipe)) curves.push_back({curve.values, RowDataset(file, curve.path, bins)});
+    }
     for (const ColumnInfo& column : of_point)
       columns.emplace_back(file, layout::column_path(column.name).c_str(), RowExtent{});
     for (const Quantity quantity : job.quantities()) {
-      for (std::size_t word = 0; word < layout::stored_words(job.plan->pixel_type, quantity); ++word) {
+      for (std::size_t word = 0; word < most_words(job.plan->pixel_type, quantity); ++word) {
         sums.push_back({quantity, word, RowDataset(file, layout::sums_of(quantity, word).c_str(), bins)});
       }
     }
@@ -49,23 +50,30 @@ struct NexusSink::Rows {
   }
 
   void grow_all_but_status(std::uint64_t rows) {
-    for (RowDataset* dataset : {&intensity, &fraction_bits, &invalid_pixels, &index, &source, &source_id,
+    for (RowDataset* dataset : {&fraction_bits, &invalid_pixels, &index, &source, &source_id,
                                 &frame_in_source, &normalization, &fault, &checksum}) {
       grow(*dataset, rows);
     }
-    if (errors) grow(*errors, rows);
+    for (Curve& curve : curves) grow(curve.dataset, rows);
     for (Plane& plane : sums) grow(plane.dataset, rows);
     for (RowDataset& column : columns) grow(column, rows);
   }
 
   bool longer_than(std::uint64_t rows) const {
     const auto longer = [rows](const RowDataset& dataset) { return dataset.rows() > rows; };
-    return longer(intensity) || longer(fraction_bits) || longer(invalid_pixels) || longer(index) ||
+    return longer(fraction_bits) || longer(invalid_pixels) || longer(index) ||
            longer(source) || longer(source_id) || longer(frame_in_source) || longer(normalization) ||
-           longer(fault) || longer(checksum) || longer(status) || (errors && longer(*errors)) ||
+           longer(fault) || longer(checksum) || longer(status) ||
+           std::any_of(curves.begin(), curves.end(),
+                       [&](const Curve& curve) { return longer(curve.dataset); }) ||
            std::any_of(columns.begin(), columns.end(), longer) ||
            std::any_of(sums.begin(), sums.end(), [&](const Plane& plane) { return longer(plane.dataset); });
   }
+
+  struct Curve {
+    PooledArray<double> Pattern::*values;
+    RowDataset dataset;
+  };
 
   // One word of one quantity.
   struct Plane {
@@ -78,8 +86,7 @@ struct NexusSink::Rows {
     }
   };
 
-  RowDataset intensity;
-  std::optional<RowDataset> errors;
+  std::vector<Curve> curves;
   std::vector<Plane> sums;
   std::vector<RowDataset> columns;
   RowDataset fraction_bits, invalid_pixels;
@@ -176,6 +183,7 @@ NexusSink::NexusSink(std::filesystem::path path, Job job, const RunDescription& 
   step([&] {
     rows_ = std::make_unique<Rows>(file_.get(), job_, columns_);
     stored_ = written_ = stored_frames(file_.get());
+    outliers_.emplace(file_.get(), run, stored_);
     header_checksum_ = read_whole_number(file_.get(), layout::kHeaderChecksum).value_or(0);
     mark_open();
     read_stored_frames(run);
@@ -202,6 +210,7 @@ void NexusSink::append(const std::vector<ReducedFrame>& frames) {
     write_sparse(batch);
     write_frames(batch);
     write_checksums(batch);
+    for (const ReducedFrame& frame : frames) outliers_->add(frame);
   });
   written_ += frames.size();
   for (const ReducedFrame& frame : frames) statuses_.push_back(status_of(frame));
@@ -229,6 +238,7 @@ void NexusSink::close() {
     const bool has_tail = rows_->longer_than(written_);
     rows_.reset();
     if (has_tail) cut_to(file_.get(), written_, *fault_);
+    outliers_->write_counts();
     seal();
     check_presence(*fault_);
     release();
@@ -247,9 +257,8 @@ void NexusSink::write_bins(Batch& batch) {
   const auto put = [&](RowDataset& dataset, auto absent, auto get) {
     write_rows(dataset, batch, layout::extent_of(job_.plan->axes), absent, get);
   };
-  put(rows_->intensity, kNothing, [](const ReducedFrame& f) { return std::span(f.pattern.intensity); });
-  if (rows_->errors)
-    put(*rows_->errors, kNothing, [](const ReducedFrame& f) { return std::span(f.pattern.error); });
+  for (Rows::Curve& curve : rows_->curves)
+    put(curve.dataset, kNothing, [&](const ReducedFrame& f) { return std::span(f.pattern.*curve.values); });
   for (Rows::Plane& plane : rows_->sums) {
     if (plane.is_sparse()) continue;
     put(plane.dataset, std::int64_t{0}, [&](const ReducedFrame& f) { return plane.of(f); });
@@ -395,6 +404,7 @@ void NexusSink::flush_rows() {
   const Hdf5Handle type = fixed_text_type(layout::kTimeLength);
   if (end_time) H5Dwrite(end_time.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, now.data());
   if (monitor_applied_ && !monitor_noted_) note_monitor();
+  outliers_->write_lists();
   flush_file();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <annulus/outputs/guarded_file.hpp>
+#include <annulus/outputs/outliers.hpp>
 #include <annulus/outputs/place_set.hpp>
 #include <annulus/outputs/row_dataset.hpp>
 #include <annulus/outputs/sink.hpp>
@@ -92,6 +93,7 @@ class NexusSink : public Sink {
   std::shared_ptr<WriteFault> fault_;
   Hdf5Handle file_;
   std::unique_ptr<Rows> rows_;
+  std::optional<OutlierLog> outliers_;
   std::uint64_t written_ = 0;              // rows appended
   std::uint64_t stored_ = 0;               // rows whose status is on disk
   bool numbered_by_place_;                 // otherwise frames are counted

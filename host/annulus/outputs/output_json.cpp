@@ -61,6 +61,16 @@ nlohmann::json describe_image(const GridImage& image) {
   return description;
 }
 
+nlohmann::json describe_clip(const Clip& clip) {
+  nlohmann::json description = {{"method", name_of(clip.method)}};
+  if (clip.by_sigma()) {
+    description["threshold"] = clip.threshold;
+    description["cycles"] = clip.cycles;
+  }
+  if (clip.quantiles) description["quantiles"] = {clip.quantiles->low, clip.quantiles->high};
+  return description;
+}
+
 }  // namespace
 
 nlohmann::json describe_axis(const ImageAxis& axis) {
@@ -122,6 +132,9 @@ nlohmann::json describe_output(const std::filesystem::path& path) {
                                 {"unit", to_utf8(radial.units)},
                                 {"range", {radial.low(), radial.high()}},
                                 {"errors", header.has_errors},
+                                {"error_model", name_of(header.recipe.error_model)},
+                                {"clip", describe_clip(header.recipe.clip)},
+                                {"spottiness", header.recipe.spottiness},
                                 {"plan_hash", to_utf8(header.plan_hash)},
                                 {"options", options}};
   if (!header.scan_shape.empty()) description["scan_shape"] = header.scan_shape;

@@ -9,6 +9,7 @@
 #include <annulus/outputs/part_files.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/row_dataset.hpp>
+#include <annulus/outputs/stored_recipe.hpp>
 
 #include <fmt/core.h>
 
@@ -196,7 +197,12 @@ void PatternFile::read_header() {
   header_.config_json = text(input + "/configuration");
   header_.working_directory = text(layout::kWorkingDirectory);
   header_.options = read_options(file);
+  const auto recipe = read_recipe(file);
+  if (!recipe) refuse_to_read(path_, "is corrupt: it does not say by which recipe it was made");
+  header_.recipe = *recipe;
   header_.has_errors = has_object(file, layout::kErrors);
+  header_.has_deviation = has_object(file, layout::kDeviation);
+  header_.has_spottiness = has_object(file, layout::kSpottiness);
   for (const double side :
        read_doubles(file, layout::kScanShape, H5S_MAX_RANK).value_or(std::vector<double>{}))
     header_.scan_shape.push_back(side >= 0 && side < 0x1p53 ? static_cast<std::uint64_t>(side) : 0);
@@ -337,10 +343,15 @@ StoredPatterns PatternFile::read(std::uint64_t first, std::uint64_t count) const
   patterns.frames = read_records(first, count);
   patterns.intensities.resize(count * bins());
   read_intensities(first, count, patterns.intensities);
-  if (header_.has_errors) {
-    patterns.errors.resize(count * bins());
-    read_errors(first, count, patterns.errors);
-  }
+  const auto read_if_there = [&](bool is_there, const char* path, std::vector<double>& values) {
+    if (!is_there) return;
+    const Hdf5Session scope;
+    values.resize(count * bins());
+    file_->read_bins(path, layout::extent_of(header_.axes), first, count, values);
+  };
+  read_if_there(header_.has_errors, layout::kErrors, patterns.errors);
+  read_if_there(header_.has_deviation, layout::kDeviation, patterns.deviations);
+  read_if_there(header_.has_spottiness, layout::kSpottiness, patterns.spottinesses);
   return patterns;
 }
 

@@ -3,6 +3,7 @@
 
 #include <annulus/core/frame.hpp>
 #include <annulus/plan/axis.hpp>
+#include <annulus/plan/recipe.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +29,10 @@ struct OutputHeader {
   std::vector<std::pair<std::string, std::string>> options;  // in the order of the command table
 
   std::vector<Axis> axes;  // as of the plan: one of patterns, two of cakes
+  Recipe recipe;
   bool has_errors = false;
+  bool has_deviation = false;
+  bool has_spottiness = false;
   std::vector<std::uint64_t> scan_shape;  // the grid of a scan that has one
   std::vector<ColumnInfo> columns;        // values per frame, by name
   std::vector<std::string> parts;         // of a master: the outputs that hold its frames, from its folder
@@ -59,9 +63,13 @@ struct StoredPatterns {
   std::vector<FrameRecord> frames;
   std::vector<double> intensities;  // one row of header.bins() values a frame; NaN for bad frames
   std::vector<double> errors;       // likewise; empty without error model
+  std::vector<double> deviations;   // of a pixel, likewise; and spottiness: empty where the file has none
+  std::vector<double> spottinesses;
 
   std::span<const double> intensity(std::size_t frame) const { return row(intensities, frame); }
   std::span<const double> error(std::size_t frame) const { return row(errors, frame); }
+  std::span<const double> deviation(std::size_t frame) const { return row(deviations, frame); }
+  std::span<const double> spottiness(std::size_t frame) const { return row(spottinesses, frame); }
 
  private:
   std::span<const double> row(const std::vector<double>& values, std::size_t frame) const {

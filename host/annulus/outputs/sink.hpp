@@ -31,6 +31,10 @@ struct ReducedFrame {
   std::optional<std::array<std::uint64_t, 2>> source_id = std::nullopt;
 };
 
+// What an output says of the pixels that a clip left out: nothing, how often each was, or also which in each frame.
+// Frames then need Sums::outliers: Job::list_outliers.
+enum class Outliers { kNone, kCounts, kLists };
+
 // What a sink writes once, beside the job.
 struct RunDescription {
   std::string program_version;
@@ -54,6 +58,12 @@ struct RunDescription {
   // Not empty: an output. All that is stored once is taken from it, except columns, options and times.
   std::filesystem::path made_from = {};
   bool of_other_frames = false;  // so the grid of that output's scan is not taken from it
+
+  Outliers outliers = Outliers::kNone;  // of NeXus files
+
+  // Of an output made of others: what is counted there, and how many of their frames are not (outliers.hpp).
+  std::vector<std::uint32_t> outliers_before = {};
+  std::uint64_t outliers_uncounted = 0;
 
   // Why frames of this run do not go with those of a run that stored this configuration; empty if they do.
   // Asked before frames are added to those of another run. None: whatever its plan allows.

@@ -1,5 +1,6 @@
 #include <annulus/core/error.hpp>
 #include <annulus/core/text.hpp>
+#include <annulus/outputs/nexus_layout.hpp>
 #include <annulus/outputs/sink_checks.hpp>
 
 #include <fmt/core.h>
@@ -17,13 +18,14 @@ void check_frame(const Job& job, const ReducedFrame& frame, std::size_t columns)
   const auto fits = [&](std::size_t size, bool expected) { return size == (expected ? bins : 0); };
   const bool lacks_pixels = frame.sums.has(Quantity::kMissingCount);
   const std::vector<Quantity> wanted = job.quantities();
-  bool complete = fits(frame.pattern.intensity.size(), !bad) &&
-                  fits(frame.pattern.error.size(), !bad && job.recipe.has_variance());
+  bool complete = std::ranges::all_of(layout::kCurves, [&](const layout::Curve& curve) {
+    return fits((frame.pattern.*curve.values).size(), !bad && curve.is_made(job.recipe));
+  });
   for (const Quantity quantity : all_quantities()) {
     const bool expected =
         has_sums && std::ranges::count(wanted, quantity) > 0 && (lacks_pixels || !is_missing(quantity));
     const std::size_t words = frame.sums.words(quantity);
-    complete = complete && words <= (is_missing(quantity) ? 1 : most_words(job.plan->pixel_type)) &&
+    complete = complete && words <= most_words(job.plan->pixel_type, quantity) &&
                fits(frame.sums[quantity].size() / words, expected);
   }
   if (!complete) {

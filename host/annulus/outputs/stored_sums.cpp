@@ -1,5 +1,6 @@
 #include <annulus/outputs/part_files.hpp>
 #include <annulus/outputs/stored_sums.hpp>
+#include <annulus/plan/spread_table.hpp>
 
 #include <fmt/core.h>
 
@@ -30,9 +31,23 @@ StoredSums::StoredSums(const std::filesystem::path& path, const OutputHeader& he
   plan.totals.count = totals("count");
   plan.totals.normalization = totals("normalization");
   if (has(std::string(layout::kAccumulators) + "/dark")) plan.totals.dark = totals("dark");
-  job_.plan = stored;
-  if (header.has_errors && has(layout::sums_of(Quantity::kVariance)))
-    job_.recipe.error_model = ErrorModel::kPoisson;
+  job_ = {stored, header.recipe};
+  if (job_.recipe.needs_spread_table()) {
+    plan.spread = spread_table();
+  } else if (!header.has_errors || !has(layout::sums_of(Quantity::kVariance))) {
+    job_.recipe.error_model = ErrorModel::kNone;
+  }
+}
+
+// But divisors of pixels, which only backends need.
+std::shared_ptr<const SpreadTable> StoredSums::spread_table() const {
+  auto table = std::make_shared<SpreadTable>();
+  table->divisor_bits = static_cast<int>(attribute("divisor_bits"));
+  table->square_bits = static_cast<int>(attribute("square_bits"));
+  table->dark_shift = static_cast<int>(attribute("dark_shift"));
+  table->squares = totals(layout::kTotalSquares);
+  table->squares_word1 = totals(layout::kTotalSquaresWord1);
+  return table;
 }
 
 std::uint64_t StoredSums::frames_at_once() const {

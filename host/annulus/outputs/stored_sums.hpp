@@ -11,11 +11,14 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace annulus {
+
+struct SpreadTable;
 
 // Reads by a handle of its own, beside that of the PatternFile whose header it is given. Throws kInput.
 class StoredSums {
@@ -43,6 +46,7 @@ class StoredSums {
  private:
   [[noreturn]] void missing(const std::string& what) const;
   double attribute(const char* name) const;
+  std::shared_ptr<const SpreadTable> spread_table() const;
   std::vector<std::int64_t> totals(const char* name) const;
   std::size_t words_of(Quantity quantity) const;
   PixelType pixel_type() const;

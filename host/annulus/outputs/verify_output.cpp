@@ -1,4 +1,5 @@
 #include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/outliers.hpp>
 #include <annulus/outputs/reader.hpp>
 #include <annulus/outputs/stored_checksums.hpp>
 #include <annulus/outputs/stored_sums.hpp>
@@ -9,7 +10,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,15 +32,40 @@ std::string compare(const char* what, std::span<const double> stored, std::span<
   return {};
 }
 
-// Every pixel of a plan weighs 2^weight_bits in all of its bins together. Unsigned, since a damaged file may
-// state anything.
+__extension__ using Wide = __int128;
+
+// What a clip left out of the bins, at most a whole pixel each time.
+std::string check_clipped(const Sums& sums, Wide& clipped) {
+  for (const Quantity quantity : {Quantity::kClipped, Quantity::kEmptied}) {
+    const auto values = sums[quantity];
+    const std::int64_t most = quantity == Quantity::kEmptied ? 1 : std::numeric_limits<std::int64_t>::max();
+    for (std::size_t bin = 0; bin < values.size(); ++bin) {
+      if (values[bin] >= 0 && values[bin] <= most) continue;
+      return fmt::format("{} of bin {} is {}", most == 1 ? "emptied" : "clipped", bin, values[bin]);
+    }
+  }
+  for (const std::int64_t value : sums[Quantity::kClipped]) clipped += value;
+  return {};
+}
+
+// Every pixel of a plan weighs 2^weight_bits in all of its bins together. Wide, since a damaged file may state
+// anything.
 std::string check_invalid(const Plan& plan, const Sums& sums) {
-  const auto missing = sums[Quantity::kMissingCount];
+  Wide clipped = 0;
+  if (std::string fault = check_clipped(sums, clipped); !fault.empty()) return fault;
   const std::uint64_t pixels = sums.invalid_pixels;
-  std::uint64_t sum = 0;
-  for (const std::int64_t value : missing) sum += static_cast<std::uint64_t>(value);
+  Wide sum = 0;
+  for (const std::int64_t value : sums[Quantity::kMissingCount]) sum += value;
   const bool bits_are_possible = plan.weight_bits >= 0 && plan.weight_bits <= kMaxWeightBits;
-  if (bits_are_possible && sum == pixels << plan.weight_bits) return {};
+  if (bits_are_possible) {
+    const Wide whole = Wide{1} << plan.weight_bits;
+    const Wide rest = sum - pixels * whole;
+    if (rest >= 0 && rest <= clipped * whole) return {};
+  }
+  if (clipped > 0) {
+    return fmt::format("{} invalid pixels and {} clipped ones are stated, but missing_count is that of {}", pixels,
+                       static_cast<double>(clipped), std::ldexp(static_cast<double>(sum), -plan.weight_bits));
+  }
   return fmt::format("{} invalid pixels are stated, but missing_count is that of {}", pixels,
                      std::ldexp(static_cast<double>(sum), -plan.weight_bits));
 }
@@ -88,13 +116,19 @@ std::string check_norm(hid_t file, const Plan& plan) {
 }
 
 // What the file holds once for all frames: axes, their edges, and the normalisation. One sentence per fault.
-std::vector<std::string> verify_axes(hid_t file, const Plan& plan) {
+std::vector<std::string> verify_axes(hid_t file, const Plan& plan, const Recipe& recipe) {
   std::vector<std::string> faults;
   for (const Axis& axis : plan.axes) faults.push_back(check_axis(file, axis));
   faults.push_back(check_norm(file, plan));
+  for (const layout::Curve& curve : layout::kCurves) {
+    const bool is_there = has_object(file, curve.path);
+    if (!recipe.needs_spread_table() || curve.is_made(recipe) == is_there) continue;
+    faults.push_back(fmt::format("has {}{}, and its recipe {}", is_there ? "" : "no ", curve.path,
+                                 is_there ? "makes none" : "makes one"));
+  }
   const bool errors = has_object(file, layout::kErrors),
              variance = has_object(file, layout::sums_of(Quantity::kVariance));
-  if (errors != variance) {
+  if (!recipe.needs_spread_table() && errors != variance) {
     faults.push_back(errors ? "has I_errors, but no variance from which they follow"
                             : "has a variance, but no I_errors");
   }
@@ -122,10 +156,9 @@ OutputCheck verify_output(const std::filesystem::path& path) {
   const Job& job = sums.job();
   const Plan& plan = *job.plan;
   const std::uint64_t at_once = sums.frames_at_once();
-  const bool has_errors = job.recipe.has_variance();
   std::optional<StoredChecksums> checksums;
   if (sums.has(layout::kChecksums)) checksums.emplace(sums.file(), closing);
-  for (const std::string& fault : verify_axes(sums.file(), plan)) add_fault(fault);
+  for (const std::string& fault : verify_axes(sums.file(), plan, job.recipe)) add_fault(fault);
   for (; check.frames < file.frames(); check.frames += std::min(at_once, file.frames() - check.frames)) {
     const std::uint64_t first = check.frames, count = std::min(at_once, file.frames() - first);
     const StoredPatterns patterns = file.read(first, count);
@@ -136,10 +169,15 @@ OutputCheck verify_output(const std::filesystem::path& path) {
     for (std::size_t i = 0; i < count; ++i) {
       Pattern expected;  // empty: NaN everywhere, as for a bad frame
       if (patterns.frames[i].bad) ++check.recorded_bad;
-      if (!patterns.frames[i].bad) expected = normalise(plan, stored[i], patterns.frames[i].normalization);
+      if (!patterns.frames[i].bad) expected = normalise(plan, job.recipe, stored[i], patterns.frames[i].normalization);
       std::string fault = check_invalid(plan, stored[i]);
-      if (fault.empty()) fault = compare("the intensity", patterns.intensity(i), expected.intensity);
-      if (fault.empty() && has_errors) fault = compare("the error", patterns.error(i), expected.error);
+      const auto check_curve = [&](const layout::Curve& curve, std::span<const double> values) {
+        if (fault.empty() && curve.is_made(job.recipe))
+          fault = compare(curve.name, values, expected.*curve.values);
+      };
+      const std::array<std::span<const double>, layout::kCurves.size()> curves = {
+          patterns.intensity(i), patterns.error(i), patterns.deviation(i), patterns.spottiness(i)};
+      for (std::size_t k = 0; k < curves.size(); ++k) check_curve(layout::kCurves[k], curves[k]);
       if (fault.empty()) fault = changed[i];
       if (!fault.empty()) add_fault(fmt::format("frame {}: {}", first + i, fault));
     }
@@ -153,6 +191,11 @@ OutputCheck verify_output(const std::filesystem::path& path) {
   }
   add_fault(checksums->check_header());
   add_fault(checksums->check_closing(file.frames()));
+  if (!checksums->is_open()) {
+    std::string uncounted;
+    add_fault(check_outliers(sums.file(), file.frames(), uncounted));
+    if (!uncounted.empty()) note(uncounted.c_str());
+  }
   if (checksums->is_open())
     note("it is not closed (a run is writing it, or was killed): its end time and length cannot be verified");
   return check;

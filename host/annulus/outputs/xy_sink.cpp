@@ -372,7 +372,7 @@ class XySink : public Sink {
     if (frame.normalization != 1) comment(out, "normalization factor: ", fmt::to_string(frame.normalization));
     const bool bad = !frame.fault.empty();
     if (bad) comment(out, kBadFrame, frame.fault);
-    const bool errors = job_.recipe.has_variance();
+    const bool errors = job_.recipe.has_errors();
     const auto target = std::back_inserter(out);
     fmt::format_to(target, "#{:>{}} {:>{}}",
                    fmt::format("{}_{}", job_.plan->radial().name, job_.plan->radial().units), kColumnWidth,

@@ -1,4 +1,6 @@
+#include <annulus/plan/bin_values.hpp>
 #include <annulus/plan/merge.hpp>
+#include <annulus/plan/spread_table.hpp>
 #include <annulus/plan/sum_units.hpp>
 #include <annulus/plan/wide_sum.hpp>
 
@@ -53,15 +55,44 @@ SignedWide valid_part(const std::vector<std::int64_t>& totals, const Sums& sums,
   return part;
 }
 
+// The spread of the pixels of all frames in one bin about their mean. With f a frame's factor over the largest,
+// a pixel of it has the value s / (n f) and weighs c n f. Of one frame, just BinValues::spread().
+double spread_of(const Plan& plan, std::span<const FrameAndFactor> frames, std::size_t bin) {
+  const SpreadTable& table = *plan.spread;
+  double largest = 0;
+  for (const FrameAndFactor& frame : frames) largest = std::max(largest, std::abs(frame.factor));
+  double signal = 0, norm = 0, squared = 0, product = 0, squares = 0;
+  for (const FrameAndFactor& frame : frames) {
+    const BinValues values(plan, *frame.sums);
+    const double factor = frame.factor / largest;
+    if (values.is_empty(bin)) continue;
+    signal += values.signal(bin);
+    norm += values.normalization(bin) * factor;
+    const int value_bits = frame.sums->fraction_bits + table.dark_shift;
+    squared += PowerOfTwo(table.square_bits + 2 * value_bits).times(frame.sums->number(Quantity::kSquares, bin));
+    product += PowerOfTwo(table.square_bits + value_bits + table.divisor_bits)
+                   .times(frame.sums->number(Quantity::kProducts, bin)) * factor;
+    squares += values.squares(bin) * factor * factor;
+  }
+  if (norm == 0) return 0;
+  const double mean = signal / norm;
+  return std::max(0.0, squared - 2 * mean * product + mean * mean * squares);
+}
+
 }  // namespace
 
 MergedBins merge(const Plan& plan, std::span<const FrameAndFactor> frames, BinRange bins) {
+  Recipe recipe;
+  const bool has_errors = std::ranges::all_of(
+      frames, [](const FrameAndFactor& frame) { return frame.sums->has(Quantity::kVariance); });
+  if (has_errors) recipe.error_model = ErrorModel::kPoisson;
+  return merge(plan, recipe, frames, bins);
+}
+
+MergedBins merge(const Plan& plan, const Recipe& recipe, std::span<const FrameAndFactor> frames,
+                 BinRange bins) {
   int finest = std::numeric_limits<int>::min();
-  bool has_errors = !frames.empty();
-  for (const FrameAndFactor& frame : frames) {
-    finest = std::max(finest, frame.sums->fraction_bits);
-    has_errors = has_errors && frame.sums->has(Quantity::kVariance);
-  }
+  for (const FrameAndFactor& frame : frames) finest = std::max(finest, frame.sums->fraction_bits);
   const SumUnits unit(plan, frames.empty() ? 0 : finest);
   SignedWide count = 0, dark = 0;
   double denominator = 0;
@@ -78,9 +109,14 @@ MergedBins merge(const Plan& plan, std::span<const FrameAndFactor> frames, BinRa
   double signal = exact_sum(frames, Quantity::kSignal, bins, finest, plan.weight_bits);
   if (!plan.totals.dark.empty()) signal -= static_cast<double>(dark) * unit.dark;
   merged.intensity = signal / denominator;
-  if (has_errors)
-    merged.error =
-        std::sqrt(exact_sum(frames, Quantity::kVariance, bins, finest, plan.variance_bits)) / denominator;
+  double variance = kNothing;
+  if (recipe.error_model == ErrorModel::kAzimuthal) {
+    variance = 0;
+    for (std::size_t bin = bins.first; bin < bins.end; ++bin) variance += spread_of(plan, frames, bin);
+  } else if (recipe.has_errors()) {
+    variance = exact_sum(frames, Quantity::kVariance, bins, finest, plan.variance_bits);
+  }
+  merged.error = std::sqrt(variance) / denominator;
 
   const std::vector<double>& centres = plan.axes.front().centres;
   double weights = 0, moment = 0;
@@ -118,6 +154,15 @@ Plan part_of(const Plan& plan, BinRange bins) {
   part.totals.count = cut(plan.totals.count);
   part.totals.normalization = cut(plan.totals.normalization);
   part.totals.dark = cut(plan.totals.dark);
+  if (plan.spread) {
+    const auto table = std::make_shared<SpreadTable>();
+    table->divisor_bits = plan.spread->divisor_bits;
+    table->square_bits = plan.spread->square_bits;
+    table->dark_shift = plan.spread->dark_shift;
+    table->squares = cut(plan.spread->squares);
+    table->squares_word1 = cut(plan.spread->squares_word1);
+    part.spread = table;
+  }
   return part;
 }
 
