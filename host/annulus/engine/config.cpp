@@ -260,6 +260,11 @@ void check(const IntegrateConfig& config) {
     throw Error(ErrorKind::kUsage, "`format`", "xy holds one column of intensities, no cake",
                 "write NeXus, or leave `npt_azim` out");
   }
+  if (config.outliers != Outliers::kNone && (text || !config.recipe.has_clip())) {
+    throw Error(ErrorKind::kUsage, "`outliers`",
+                text ? "text files hold no outliers" : "nothing is left out without a clip",
+                text ? "write NeXus, or leave it out" : "give a `clip`, or leave it out");
+  }
   if (config.overwrite && config.append) {
     throw Error(ErrorKind::kUsage, "`overwrite`", "it excludes `append`", "give one of them");
   }

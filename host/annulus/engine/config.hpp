@@ -4,6 +4,7 @@
 
 #include <annulus/backends/registry.hpp>
 #include <annulus/core/option_info.hpp>
+#include <annulus/outputs/sink.hpp>
 #include <annulus/plan/integration_options.hpp>
 #include <annulus/plan/recipe.hpp>
 #include <annulus/sources/frame_source.hpp>
@@ -55,6 +56,7 @@ struct IntegrateConfig {
   bool overwrite = false;
   bool append = false;
   std::string save_matrix;
+  Outliers outliers = Outliers::kNone;
 };
 
 // Calls visit(info, field) for every option of `config`, which may be const. Fields are strings, numbers,
@@ -141,6 +143,10 @@ void for_each_option(Config& config, Visit&& visit) {
         config.format);
   visit(OptionInfo{"overwrite", "Output", "Replace the output if it exists"}, config.overwrite);
   visit(OptionInfo{"append", "Output", "Add to the output if it exists"}, config.append);
+  visit(OptionInfo{"outliers", "Output",
+                   "What to store of the pixels that `clip` leaves out: no, counts (an image of how often) or lists (of "
+                   "each frame, too)"},
+        config.outliers);
   visit(OptionInfo{"save_matrix", "Output", "HDF5 file for the plan's matrix, as SciPy's CSR"},
         config.save_matrix);
 

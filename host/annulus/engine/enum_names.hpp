@@ -39,6 +39,15 @@ struct EnumNames<OutputFormat> {
   static constexpr std::array kValues = {OutputFormat::kAuto, OutputFormat::kNexus, OutputFormat::kXy};
 };
 
+template <>
+struct EnumNames<Outliers> {
+  static constexpr std::array kValues = {Outliers::kNone, Outliers::kCounts, Outliers::kLists};
+};
+
+inline std::string_view name_of(Outliers outliers) {
+  return outliers == Outliers::kLists ? "lists" : outliers == Outliers::kCounts ? "counts" : "no";
+}
+
 inline std::string_view name_of(OutputFormat format) {
   return format == OutputFormat::kXy ? "xy" : format == OutputFormat::kNexus ? "nexus" : "auto";
 }

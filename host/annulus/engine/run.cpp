@@ -106,6 +106,7 @@ RunDescription describe_run(const IntegrateConfig& config, const ScanPlan& scan,
   run.expected_frames = expected_frames;
   run.scan_shape = first.grid;
   run.numbered_by_place = shared;
+  run.outliers = config.outliers;
   run.columns = first.columns;
   run.longest_source_name = name.size();
   for (const std::string& url : scan.urls)
@@ -167,7 +168,8 @@ RunReport run_planned(const IntegrateConfig& config, const Share* share, const S
   // Before the output is touched: neither a backend that is not there or refuses the plan nor a wrong name
   // may cost a file.
   const auto backend = make_backend(config.backend, config.backend_options);
-  const Job job = make_job(scan.plan, config.recipe);
+  Job job = make_job(scan.plan, config.recipe);
+  job.list_outliers = config.outliers != Outliers::kNone;
   backend->load(job);
   protect_inputs(config, scan.urls, report.output, "`output`");
   if (!config.save_matrix.empty()) {
