@@ -287,6 +287,30 @@ def test_the_axis_is_found(annulus, tomo, tmp_path, turn, centre):
     assert_close(given.data, volume.data.astype(float), 1e-5)
 
 
+NOISE = numpy.random.default_rng(1).uniform(-0.005, 0.005, 72)
+UNEVEN_ANGLES = {
+    "steps that do not divide a turn": (numpy.arange(50) * 7.19, []),
+    "a full turn with noise": (numpy.arange(60) * 6.0 + NOISE[:60], []),
+    "steps of 5 degrees with noise": (numpy.arange(72) * 5.0 + NOISE, []),
+    "361 degrees": (numpy.arange(60) * 361 / 60, []),
+    "two passes": (numpy.concatenate([numpy.arange(30) * 6.0, numpy.arange(30) * 6.0 + 0.3]), ["--angle-tolerance", 0.05]),
+    "dense, then sparse": (numpy.concatenate([numpy.arange(100) * 0.5, 50 + numpy.arange(22) * 6.0]), ["--angle-tolerance", 0.01]),
+    "very dense, then sparse": (numpy.concatenate([numpy.arange(200) * 0.25, 50 + numpy.arange(13) * 10.0]), ["--angle-tolerance", 0.01]),
+}
+
+
+@pytest.mark.parametrize("name", UNEVEN_ANGLES)
+def test_densities_of_complete_scans_are_right_however_angles_are_spaced(annulus, tomo, tmp_path, name):
+    angles, options = UNEVEN_ANGLES[name]
+    degrees, places = numpy.repeat(angles, 40), numpy.tile(-0.4 + 0.02 * numpy.arange(40), len(angles))
+    path = integrate(annulus, tmp_path, intensities(degrees, places, air=0), {"rot [deg]": degrees, "x [mm]": places})
+    found = tomo(path, "--centre", 0, *options)
+    assert found.report["angles"] == len(angles)
+    x, y = numpy.meshgrid(found.x / 0.02, found.y / 0.02)
+    host = (numpy.hypot(x - 0.5, y + 1) < 11) & (numpy.hypot(x + 6, y - 4) > 4.5) & (numpy.hypot(x - 5, y - 3) > 5.5)
+    assert found.data[host][:, 2].mean() == pytest.approx(patterns()[0][2], rel=0.03)
+
+
 def test_radians(annulus, scan, tomo, tmp_path):
     degrees, places = raster()
     radians = integrate(annulus, tmp_path, intensities(degrees, places), {"rot [rad]": numpy.deg2rad(degrees), "x [mm]": places})
