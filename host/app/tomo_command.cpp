@@ -79,6 +79,8 @@ void print_summary(const TomoReport& report, const char* channels) {
   if (report.frames_without_cell > 0)
     print("{} frames left out: bad or without a position\n", report.frames_without_cell);
   if (report.filled_cells > 0) print("{} cells without a frame were filled\n", report.filled_cells);
+  if (report.missing_cells > 0) print("{} cells without a frame take no part\n", report.missing_cells);
+  if (report.doubled_cells > 0) print("{} cells have several frames\n", report.doubled_cells);
   if (report.filled_values > 0) print("{} values of single bins were filled\n", report.filled_values);
   if (!report.empty_bins.empty())
     print("{} of the {} have no value and are 0\n", report.empty_bins.size(), channels);

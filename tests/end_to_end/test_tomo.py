@@ -358,6 +358,54 @@ def test_sirt_of_few_angles(annulus, tomo, tmp_path):
     assert numpy.abs(sirt.data - expected).mean() < 0.7 * numpy.abs(fbp.data - expected).mean()
 
 
+def masked_sirt(values, known, degrees, positions, iterations):
+    """[angle * position][bin] -> [y][x][bin] as docs/tomography.md says, with a matrix of all lines and pixels."""
+    angles = len(degrees)
+    y, x = numpy.mgrid[:positions, :positions] - positions // 2
+    inside = x**2 + y**2 <= (positions // 2) ** 2
+    matrix = numpy.zeros((angles, positions, positions * positions))
+    for angle, a in enumerate(numpy.deg2rad(degrees)):
+        t = x * numpy.cos(a) - y * numpy.sin(a) + positions // 2
+        height = 1 / max(abs(numpy.cos(a)), abs(numpy.sin(a)))
+        low = numpy.floor(t).astype(int)
+        for k, away in ((low, t - low), (low + 1, low + 1 - t)):
+            share = numpy.maximum(0, height - away * height**2)
+            seen = inside & (k >= 0) & (k < positions)
+            numpy.add.at(matrix[angle], (k[seen], numpy.flatnonzero(seen)), share[seen])
+    matrix = matrix.reshape(-1, positions * positions)[known]
+    rows, columns = matrix.sum(axis=1, keepdims=True), matrix.sum(axis=0)[:, None]
+    image = numpy.zeros((positions * positions, values.shape[1]))
+    for _ in range(iterations):
+        lacking = (values[known] - matrix @ image) / numpy.where(rows > 0, rows, 1)
+        image = numpy.maximum(0, image + matrix.T @ lacking / numpy.where(columns > 0, columns, numpy.inf))
+    return image.reshape(positions, positions, -1)
+
+
+def test_sirt_does_without_missing_cells(annulus, tomo, tmp_path):
+    degrees, places = raster(angles=20)
+    values = intensities(degrees, places, air=0)
+    random, known = numpy.random.default_rng(3), numpy.ones((20, 40), bool)
+    for row in known:
+        first = random.integers(8, 24)
+        row[first:first + 8] = False
+    known = known.ravel()
+    invalid = values.copy()
+    invalid[known.nonzero()[0][::9], 4] = -1  # and single bins
+    scan = integrate(annulus, tmp_path, invalid[known], {"rot [deg]": degrees[known], "x [mm]": places[known]})
+    found = tomo(scan, "--method", "sirt", "--centre", 0, "--keep-sinogram")
+    expected = numpy.zeros(found.data.shape)
+    y, x = numpy.mgrid[:40, :40] - 20
+    for (cx, cy, radius, *_), pattern in zip(DISCS, patterns()):
+        expected[numpy.hypot(x - cx, y - cy) < radius] += pattern
+    masked = masked_sirt(values, known, degrees[::40], 40, 300)
+    error = {name: numpy.sqrt(((image - expected) ** 2).mean() / (expected**2).mean()) for name, image in (("found", found.data), ("masked", masked))}
+    assert error["found"] < 1.05 * error["masked"], error
+    assert found.report["missing_cells"] == 160 and found.report["filled_cells"] == 0 and found.report["filled_values"] == 0
+    assert found.report["missing_values"] == 160 * BINS + (invalid[known] < 0).sum()
+    assert numpy.isnan(found.sinogram).sum() == found.report["missing_values"]
+    assert numpy.array_equal(numpy.isnan(found.sinogram[:, :, 0]).ravel(), ~known)
+
+
 @pytest.mark.parametrize("options", [[], ["--interpolation", "band-limited", "--way", "fourier"]])
 def test_a_full_turn_about_an_axis_near_the_edge(annulus, tomo, tmp_path, options):
     """Lines of the longer side are measured once only; they count as much as others."""

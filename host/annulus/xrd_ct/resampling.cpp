@@ -7,10 +7,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace annulus {
 namespace {
+
+// In steps: a position has its own value if one was measured as near as that, or if its neighbours are no
+// further apart than that.
+constexpr double kNearby = 0.5, kApart = 1.5;
 
 // The columns that have a value.
 std::vector<std::uint32_t> known_columns(std::span<const double> totals) {
@@ -36,7 +41,7 @@ Resampling::Resampling(const MeasuredScan& scan, std::span<const double> totals)
     }
     rows_.push_back(row);
     angles.push_back(scan.angle.positions[row] * std::numbers::pi / 180);
-    filled_ += grid.cols() - known.size();
+    without_value_ += grid.cols() - known.size();
     const bool as_measured = known.size() == grid.cols() && !scan.is_uneven();
     neighbours_.push_back(as_measured ? std::vector<Neighbours>() : neighbours_in(scan, row, known));
   }
@@ -61,16 +66,18 @@ std::vector<Resampling::Neighbours> Resampling::neighbours_in(const MeasuredScan
     const auto right = std::ranges::lower_bound(known, wanted, {}, place);
     if (right == known.begin() || right == known.end()) {
       const std::uint32_t outermost = right == known.end() ? known.back() : known.front();
-      result.push_back({outermost, outermost, 0});
+      result.push_back({outermost, outermost, 0, std::abs(place(outermost) - wanted) > kNearby});
     } else {
       const std::uint32_t left = *std::prev(right);
-      result.push_back({left, *right, (wanted - place(left)) / (place(*right) - place(left))});
+      const double before = wanted - place(left), after = place(*right) - wanted;
+      const bool made_up = std::min(before, after) > kNearby && before + after > kApart;
+      result.push_back({left, *right, before / (before + after), made_up});
     }
   }
   return result;
 }
 
-void Resampling::apply(Sinogram& sinogram, unsigned threads) const {
+void Resampling::apply(Sinogram& sinogram, unsigned threads, Gaps gaps) const {
   const std::size_t bins = sinogram.bins, row_values = sinogram.positions * bins;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (rows_[i] != i) std::copy_n(sinogram.at(rows_[i], 0), row_values, sinogram.at(i, 0));
@@ -88,6 +95,10 @@ void Resampling::apply(Sinogram& sinogram, unsigned threads) const {
         const float* const left = measured.data() + from.left * bins;
         const float* const right = measured.data() + from.right * bins;
         float* const cell = cells + col * bins;
+        if (from.made_up && gaps == Gaps::kLeave) {
+          std::fill_n(cell, bins, std::numeric_limits<float>::quiet_NaN());
+          continue;
+        }
         // A share of 0 or 1 takes the value as it is, whatever the other one is.
         if (from.part <= 0 || from.part >= 1) {
           std::copy_n(from.part <= 0 ? left : right, bins, cell);

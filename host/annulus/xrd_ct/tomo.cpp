@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace annulus {
@@ -53,6 +54,13 @@ struct Block {
     }
   }
 };
+
+// What SIRT does without.
+std::vector<bool> missing_values(const Sinogram& sinogram) {
+  std::vector<bool> missing(sinogram.values.size());
+  for (std::size_t i = 0; i < missing.size(); ++i) missing[i] = std::isnan(sinogram.values[i]);
+  return missing;
+}
 
 // One scan on its way to a tomogram.
 class Tomography {
@@ -140,7 +148,8 @@ class Tomography {
     resampling_.emplace(scan_, totals);
     report_.angles = resampling_->rows().size();
     report_.left_out = resampling_->left_out();
-    report_.filled_cells = resampling_->filled_cells();
+    (options_.method == TomoMethod::kSirt ? report_.missing_cells : report_.filled_cells) =
+        resampling_->cells_without_value();
     for (const std::size_t row : resampling_->rows()) degrees_.push_back(scan_.angle.positions[row]);
     Block sums(scan_.grid, 1);
     for (std::size_t cell = 0; cell < totals.size(); ++cell) sums.take(cell, totals.subspan(cell, 1));
@@ -163,14 +172,30 @@ class Tomography {
     add_warnings();
   }
 
-  // In place: the projections as they are reconstructed.
+  // In place: the projections as they are reconstructed. SIRT does without missing values; they are filled
+  // only for what is done before.
   void clean(Block& block, std::size_t first_bin) {
     const Stopwatch watch(report_.seconds.cleaning);
-    resampling_->apply(block.sinogram, options_.threads);
-    const CleanedBins cleaned = clean_bins(block.sinogram, block.has_gaps, cleaning_);
-    report_.filled_values += cleaned.filled_values;
+    const bool fill = options_.method != TomoMethod::kSirt;
+    Sinogram& sinogram = block.sinogram;
+    resampling_->apply(sinogram, options_.threads, fill ? Gaps::kFill : Gaps::kLeave);
+    std::vector<bool> missing;
+    if (!fill) {
+      missing = missing_values(sinogram);
+      std::ranges::fill(block.has_gaps, std::uint8_t{1});
+    }
+    const CleanedBins cleaned = clean_bins(sinogram, block.has_gaps, cleaning_);
+    (fill ? report_.filled_values : report_.missing_values) += cleaned.filled_values;
     report_.stripes += cleaned.stripes;
-    for (const std::size_t bin : cleaned.empty_bins) report_.empty_bins.push_back(first_bin + bin);
+    std::vector<std::uint8_t> is_empty(sinogram.bins);
+    for (const std::size_t bin : cleaned.empty_bins) {
+      is_empty[bin] = 1;
+      report_.empty_bins.push_back(first_bin + bin);
+    }
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      if (missing[i] && is_empty[i % sinogram.bins] == 0)
+        sinogram.values[i] = std::numeric_limits<float>::quiet_NaN();
+    }
   }
 
   // The sinogram is used up: lines that were measured from one side only may be weighted in it.

@@ -147,6 +147,8 @@ nlohmann::ordered_json facts_of(const TomoReport& report) {
                                {"filled_cells", report.filled_cells},
                                {"doubled_cells", report.doubled_cells},
                                {"filled_values", report.filled_values},
+                               {"missing_cells", report.missing_cells},
+                               {"missing_values", report.missing_values},
                                {"empty_bins", report.empty_bins},
                                {"translation_unit", report.unit},
                                {"step", report.step},

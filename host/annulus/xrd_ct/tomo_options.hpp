@@ -66,6 +66,8 @@ struct TomoReport {
   std::size_t filled_cells = 0;
   std::size_t doubled_cells = 0;
   std::size_t filled_values = 0;        // of single bins
+  std::size_t missing_cells = 0;        // with SIRT, which does without them
+  std::size_t missing_values = 0;       // of single bins, those of missing cells too
   std::vector<std::size_t> empty_bins;  // without a value anywhere: 0 in the tomogram
 
   std::string unit;  // of the translation; empty: nobody says
