@@ -238,6 +238,56 @@ def test_missing_points_are_interpolated_and_doubled_points_averaged(annulus, to
     assert volume.report["filled_cells"] == 43 * 40 - measured.reshape(45, 40)[rows].sum()
 
 
+def test_bad_frames_have_no_say_in_where_the_scan_went(annulus, scan, tomo, tmp_path):
+    """Parked while the monitor counted nothing, in the middle of the scan and at its end."""
+    degrees, places = raster()
+    values = intensities(degrees, places)
+    parked = {"rot [deg]": numpy.concatenate([degrees[:900], [170.5], degrees[900:], [400.0]]),
+              "x [mm]": numpy.concatenate([places[:900], [0.411], places[900:], [0.6]]),
+              "I0": numpy.concatenate([numpy.ones(900), [0.0], numpy.ones(900), [0.0]])}
+    values = numpy.concatenate([values[:900], values[:1], values[900:], values[:1]])
+    path = integrate(annulus, tmp_path, values, parked, options=["--keep-going", "--monitor", "I0"])
+    found, expected = tomo(path), tomo(scan, name="b.nxs")
+    assert numpy.array_equal(found.data, expected.data) and numpy.array_equal(found.x, expected.x)
+    assert found.report["frames_without_cell"] == 2 and not found.report["resampled"] and found.report["filled_cells"] == 0
+    done = annulus("map", path, "-o", tmp_path / "map.nxs", "--y", "rot", "--x", "x", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["columns"] == 40 and json.loads(done.stdout)["rows"] == 45, done.stderr
+
+
+@pytest.mark.parametrize("stray", [0.5, -0.411, 0.011])
+def test_a_stray_frame_is_no_position(annulus, scan, tomo, tmp_path, stray):
+    degrees, places = raster()
+    values = intensities(degrees, places)
+    columns = {"rot [deg]": numpy.append(degrees, degrees[900]), "x [mm]": numpy.append(places, stray)}
+    found = tomo(integrate(annulus, tmp_path, numpy.vstack([values, values[900:901]]), columns))
+    expected = tomo(scan, name="b.nxs")
+    assert numpy.array_equal(found.data, expected.data) and numpy.allclose(found.x, expected.x, atol=1e-12)
+    assert f"column x has 1 position that hardly any angle has, left out with 1 frame: {stray:g} mm" in found.messages
+    assert not found.report["resampled"]
+
+
+@pytest.mark.parametrize("method", ["fbp", "sirt"])
+def test_a_position_that_no_angle_has_is_missing_in_all(annulus, tomo, tmp_path, method):
+    degrees, places = raster()
+    kept = numpy.repeat([[False if column in (17, 30, 31) else True for column in range(40)]], 45, axis=0).ravel()
+    values = intensities(degrees, places)
+    path = integrate(annulus, tmp_path, values[kept], {"rot [deg]": degrees[kept], "x [mm]": places[kept]})
+    found = tomo(path, "--centre", 0, "--keep-sinogram", *([] if method == "fbp" else ["--method", "sirt", "--iterations", 5]))
+    assert found.report["positions"] == 40 and not found.report["resampled"] and found.report["step"] == pytest.approx(0.02)
+    assert "3 of 40 positions of column x, one step apart, have no frame at any angle: -0.06, 0.2, 0.22 mm" in found.messages
+    whole = values.reshape(45, 40, BINS)
+    measured = kept.reshape(45, 40)[0]
+    assert numpy.array_equal(found.sinogram[:, measured], whole[:, measured].astype(numpy.float32))
+    if method == "sirt":
+        assert numpy.isnan(found.sinogram[:, ~measured]).all()
+        return
+    expected = whole.copy()
+    expected[:, 17] = (whole[:, 16] + whole[:, 18]) / 2
+    for column, part in ((30, 1 / 3), (31, 2 / 3)):
+        expected[:, column] = whole[:, 29] + part * (whole[:, 32] - whole[:, 29])
+    assert_close(found.data, back_project(expected, numpy.arange(45) * 4.0, 20))
+
+
 def test_uneven_steps_are_resampled(annulus, tomo, tmp_path):
     degrees, _ = raster()
     places = numpy.tile(numpy.sort(numpy.concatenate([numpy.linspace(-0.4, 0.4, 29), numpy.linspace(-0.1, 0.1, 11) + 0.003])), 45)
@@ -249,6 +299,7 @@ def test_uneven_steps_are_resampled(annulus, tomo, tmp_path):
                             for row in values.reshape(45, 40, BINS)]).transpose(0, 2, 1)
     numpy.testing.assert_allclose(volume.sinogram, expected, rtol=2e-6)
     assert volume.report["resampled"] and volume.report["unevenness"] > 1
+    assert "positions are off even ones by up to" in volume.messages and "smooths" in volume.messages
     assert_close(volume.data, back_project(expected, numpy.arange(45) * 4.0, 19.5))
 
 
@@ -509,6 +560,8 @@ def odd_inputs(annulus, tmp_path_factory):
         "flat": integrate(annulus, folder, numpy.full(values.shape, 7), {"rot [deg]": degrees, "x [mm]": places}, name="flat"),
         "cakes": integrate(annulus, folder, values, {"rot [deg]": degrees, "x [mm]": places}, name="cakes", options=["--npt-azim", 4, "--azimuth-range", -10, 10]),
     }
+    made["bad"] = integrate(annulus, folder, values, {"rot [deg]": degrees, "x [mm]": places, "I0": still}, name="bad",
+                            options=["--keep-going", "--monitor", "I0"])
     made["text"] = folder / "text.nxs"
     made["text"].write_text("no output")
     made["missing"] = folder / "missing.nxs"
@@ -555,6 +608,7 @@ REFUSED = [
     ("good", [*COLUMNS, "--memory", 0], USAGE, ["--memory"]),
     ("mrad", COLUMNS, INPUT, ["column rot", "'mrad'", "--angle"]),
     ("turns", COLUMNS, INPUT, ["a single direction"]),
+    ("bad", COLUMNS, INPUT, ["none of its 48 frames is good", "why it is bad"]),
     ("invalid", COLUMNS, INPUT, ["0 of its 6 projections"]),
     ("sparse", COLUMNS, INPUT, ["0 of its 6 projections"]),
     ("flat", COLUMNS, INPUT, ["axis of rotation cannot be found", "--centre", "-0.4 mm"]),

@@ -19,22 +19,6 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(100);
 constexpr std::uint64_t kRecordsAtOnce = std::uint64_t{1} << 16;
 
-std::vector<double> column_values(const PatternFile& file, const std::string& name, ColumnInfo& info) {
-  const std::vector<ColumnInfo>& columns = file.header().columns;
-  const auto found = std::ranges::find(columns, name, &ColumnInfo::name);
-  if (found == columns.end()) {
-    std::string names;
-    for (const ColumnInfo& column : columns) names += (names.empty() ? "" : ", ") + column.name;
-    throw Error(
-        ErrorKind::kUsage, file.path().string(), fmt::format("has no column {}", in_quotes(name)),
-        columns.empty() ? "integrate with `column`, which stores values per frame" : "it has " + names);
-  }
-  info = *found;
-  std::vector<double> values(file.frames());
-  file.read_column(static_cast<std::size_t>(found - columns.begin()), 0, file.frames(), values);
-  return values;
-}
-
 GridOptions::GridShape stored_shape(const PatternFile& file) {
   const std::vector<std::uint64_t>& shape = file.header().scan_shape;
   if (shape.size() == 2 && shape[0] > 0 && shape[1] > 0) return {shape[0], shape[1]};
@@ -63,6 +47,35 @@ void sleep_unless_stopped(std::chrono::milliseconds time, const std::stop_token&
 }
 
 }  // namespace
+
+std::vector<double> motor_values(const PatternFile& file, const std::string& name, ColumnInfo& info) {
+  const std::vector<ColumnInfo>& columns = file.header().columns;
+  const auto found = std::ranges::find(columns, name, &ColumnInfo::name);
+  if (found == columns.end()) {
+    std::string names;
+    for (const ColumnInfo& column : columns) names += (names.empty() ? "" : ", ") + column.name;
+    throw Error(
+        ErrorKind::kUsage, file.path().string(), fmt::format("has no column {}", in_quotes(name)),
+        columns.empty() ? "integrate with `column`, which stores values per frame" : "it has " + names);
+  }
+  info = *found;
+  std::vector<double> values(file.frames());
+  file.read_column(static_cast<std::size_t>(found - columns.begin()), 0, file.frames(), values);
+  bool any_good = false;
+  for (std::uint64_t first = 0; first < file.frames(); first += kRecordsAtOnce) {
+    const auto bad = file.read_bad(first, std::min(kRecordsAtOnce, file.frames() - first));
+    for (std::size_t i = 0; i < bad.size(); ++i) {
+      any_good = any_good || !bad[i];
+      if (bad[i]) values[first + i] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  if (!any_good) {
+    throw Error(ErrorKind::kInput, file.path().string(),
+                fmt::format("none of its {} is good", frame_count(file.frames())),
+                "the output says of each why it is bad");
+  }
+  return values;
+}
 
 ScanGrid find_grid(const PatternFile& file, const GridOptions& options) {
   if (file.frames() == 0)
@@ -96,14 +109,8 @@ ScanGrid find_grid(const PatternFile& file, const GridOptions& options) {
                 "leave it out, or give `shape` instead of columns");
   }
   ColumnInfo slow, fast;
-  std::vector<double> slow_values = column_values(file, options.slow, slow);
-  std::vector<double> fast_values = column_values(file, options.fast, fast);
-  for (std::uint64_t first = 0; first < file.frames(); first += kRecordsAtOnce) {
-    const auto bad = file.read_bad(first, std::min(kRecordsAtOnce, file.frames() - first));
-    for (std::size_t i = 0; i < bad.size(); ++i) {
-      if (bad[i]) slow_values[first + i] = std::numeric_limits<double>::quiet_NaN();
-    }
-  }
+  const std::vector<double> slow_values = motor_values(file, options.slow, slow);
+  const std::vector<double> fast_values = motor_values(file, options.fast, fast);
   return grid_of_columns(find_axis(slow, slow_values, options.slow_rule),
                          find_axis(fast, fast_values, options.fast_rule));
 }

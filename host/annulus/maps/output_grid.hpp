@@ -11,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace annulus {
 
@@ -28,6 +29,10 @@ struct GridOptions {
   std::optional<GridShape> shape;
   Zigzag zigzag = Zigzag::kNone;
 };
+
+// A column of the output, one value per frame: NaN for bad frames, which have no say in where a scan went.
+// Throws kUsage if there is no such column, with those that there are; kInput if no frame is good.
+std::vector<double> motor_values(const PatternFile& file, const std::string& name, ColumnInfo& info);
 
 // Of all rows that the file had when it was opened. Bad frames have no cell. Throws kUsage for columns that
 // the output does not have, with those that it has; kInput as grid_of_columns() and grid_of_shape() do.

@@ -26,16 +26,24 @@ std::vector<std::uint32_t> known_columns(std::span<const double> totals) {
   return known;
 }
 
+// How many have a value at any angle.
+double measured_columns(const ScanGrid& grid, std::span<const double> totals) {
+  std::vector<std::uint8_t> measured(grid.cols());
+  for (std::size_t cell = 0; cell < totals.size(); ++cell)
+    measured[cell % grid.cols()] |= static_cast<std::uint8_t>(!std::isnan(totals[cell]));
+  return static_cast<double>(std::ranges::count(measured, 1));
+}
+
 }  // namespace
 
 Resampling::Resampling(const MeasuredScan& scan, std::span<const double> totals) {
   const ScanGrid& grid = scan.grid;
+  const double positions = measured_columns(grid, totals);
   std::vector<double> angles;
   for (std::size_t row = 0; row < grid.rows(); ++row) {
     if (row == scan.unfinished_row) continue;
     const std::vector<std::uint32_t> known = known_columns(totals.subspan(row * grid.cols(), grid.cols()));
-    if (known.empty() ||
-        static_cast<double>(known.size()) < kLeastMeasured * static_cast<double>(grid.cols())) {
+    if (known.empty() || static_cast<double>(known.size()) < kLeastMeasured * positions) {
       ++left_out_;
       continue;
     }

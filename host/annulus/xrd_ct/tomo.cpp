@@ -88,6 +88,12 @@ class Tomography {
           "there",
           file.path().string(), report_.frames));
     }
+    if (report_.resampled) {
+      report_.warnings.push_back(
+          fmt::format("positions are off even ones by up to {:.2f} steps: projections are interpolated "
+                      "between them, which smooths",
+                      report_.unevenness));
+    }
     report_.frames_without_cell = report_.frames;
     for (const std::uint32_t frames : reader_.good_frames()) {
       report_.frames_without_cell -= frames;
