@@ -288,6 +288,32 @@ def test_a_position_that_no_angle_has_is_missing_in_all(annulus, tomo, tmp_path,
     assert_close(found.data, back_project(expected, numpy.arange(45) * 4.0, 20))
 
 
+def test_dense_beside_sparse_angles_are_not_averaged_without_a_word(annulus, tomo, tmp_path):
+    places = -0.4 + 0.02 * numpy.arange(40)
+    for name, dense, refused in (("many", 100, True), ("few", 9, False)):
+        angles = numpy.concatenate([numpy.arange(dense) * 0.5, dense * 0.5 + numpy.arange(22) * 6.0])
+        degrees, at = numpy.repeat(angles, 40), numpy.tile(places, len(angles))
+        path = integrate(annulus, tmp_path, intensities(degrees, at, air=0), {"rot [deg]": degrees, "x [mm]": at}, name=name)
+        done = annulus("tomo", path, "-o", tmp_path / f"{name}_tomo.nxs", *COLUMNS, "--centre", 0)
+        assert done.returncode == (INPUT if refused else 0) and "--angle-tolerance" in done.stderr and "column rot" in done.stderr
+        if refused:
+            assert "values that differ by 50 would count as the same" in done.stderr
+            done = annulus("map", path, "-o", tmp_path / "map.nxs", "--y", "rot", "--x", "x")
+            assert done.returncode == INPUT and "--y-tolerance" in done.stderr
+        else:
+            assert "frames of one cell are up to 4.5 deg apart" in done.stderr and "40 cells have several frames" in done.stdout
+        found = tomo(path, "--centre", 0, "--angle-tolerance", 0.1, name=f"{name}_right.nxs")
+        assert found.report["angles"] == len(angles) and "apart" not in found.messages
+
+
+def test_a_scan_that_was_made_twice_is_averaged_without_a_warning(annulus, tomo, tmp_path):
+    degrees, places = (numpy.tile(each, 2) for each in raster())
+    noise = numpy.random.default_rng(12).normal(0, 2e-3, len(degrees))
+    path = integrate(annulus, tmp_path, intensities(degrees, places), {"rot [deg]": degrees + noise, "x [mm]": places})
+    found = tomo(path)
+    assert found.report["doubled_cells"] == 45 * 40 and found.report["warnings"] == []
+
+
 def test_uneven_steps_are_resampled(annulus, tomo, tmp_path):
     degrees, _ = raster()
     places = numpy.tile(numpy.sort(numpy.concatenate([numpy.linspace(-0.4, 0.4, 29), numpy.linspace(-0.1, 0.1, 11) + 0.003])), 45)

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,21 @@ void check_complete(const PatternFile& file) {
         fmt::format("row {} is frame {} of the scan: it is a part, or frames are missing", row, numbers[row]),
         "name the columns of two motors, or merge all parts of the scan first");
   }
+}
+
+// Steps that are ten times as small as others look like noise, and frames of several positions would be
+// averaged.
+void check_cells(const ScanGrid& grid, const ScanAxis& axis, std::span<const double> values,
+                 const AxisRule& rule, const std::string& tolerance) {
+  if (!rule.is_automatic()) return;
+  const double spread = spread_in_cells(grid, values, rule.period);
+  if (!(spread > axis.least_step())) return;
+  throw Error(
+      ErrorKind::kInput, "column " + axis.column.name,
+      fmt::format("values that differ by {:g} would count as the same of its {} positions, though other "
+                  "positions are only {:g} apart",
+                  spread, axis.size(), axis.least_step()),
+      fmt::format("give `{}`, less than the smallest step", tolerance));
 }
 
 // Waits, unless a stop comes first.
@@ -111,8 +127,11 @@ ScanGrid find_grid(const PatternFile& file, const GridOptions& options) {
   ColumnInfo slow, fast;
   const std::vector<double> slow_values = motor_values(file, options.slow, slow);
   const std::vector<double> fast_values = motor_values(file, options.fast, fast);
-  return grid_of_columns(find_axis(slow, slow_values, options.slow_rule),
-                         find_axis(fast, fast_values, options.fast_rule));
+  ScanGrid grid = grid_of_columns(find_axis(slow, slow_values, options.slow_rule),
+                                  find_axis(fast, fast_values, options.fast_rule));
+  check_cells(grid, grid.slow(), slow_values, options.slow_rule, options.slow_tolerance);
+  check_cells(grid, grid.fast(), fast_values, options.fast_rule, options.fast_tolerance);
+  return grid;
 }
 
 FollowedOutput::FollowedOutput(std::filesystem::path path, std::chrono::duration<double> timeout)

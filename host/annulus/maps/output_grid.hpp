@@ -21,6 +21,9 @@ struct GridOptions {
   std::string fast;
   AxisRule slow_rule;
   AxisRule fast_rule;
+  // The option that sets the tolerance of each, for messages.
+  std::string slow_tolerance = "slow_rule";
+  std::string fast_tolerance = "fast_rule";
 
   // Without columns: rows x columns, line after line. None: the shape that the output has.
   struct GridShape {

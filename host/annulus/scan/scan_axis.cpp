@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace annulus {
@@ -110,6 +111,12 @@ void check_groups(const ColumnInfo& column, const std::vector<Visit>& visits,
 }
 
 }  // namespace
+
+double ScanAxis::least_step() const {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < positions.size(); ++i) least = std::min(least, positions[i] - positions[i - 1]);
+  return least;
+}
 
 double find_tolerance(std::span<const double> sorted) {
   if (sorted.size() < 2) return 0;

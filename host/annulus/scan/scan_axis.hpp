@@ -25,6 +25,9 @@ struct AxisRule {
 
   // Values that differ by this are the same, as 360 for angles. None: no two values are.
   std::optional<double> period = std::nullopt;
+
+  // Whether positions were found without a word of the user.
+  bool is_automatic() const { return !tolerance && !step; }
 };
 
 struct ScanAxis {
@@ -37,6 +40,7 @@ struct ScanAxis {
   std::vector<std::uint32_t> position_of;
 
   std::size_t size() const { return positions.size(); }
+  double least_step() const;  // between neighbouring positions; infinite if there is one only
 };
 
 // Steps are far apart and noise is close together: between the two, in the sorted list of distances between

@@ -186,6 +186,21 @@ void remark_lost_angles(const PatternFile& file, const GridOptions& options, dou
                                      angles.size() == 1 ? "is" : "are", first_of(angles)));
 }
 
+// Frames of a cell that are hardly noise apart: they may be several positions.
+void remark_spread(const PatternFile& file, const GridOptions& options, MeasuredScan& scan) {
+  const auto look = [&](const ScanAxis& axis, const AxisRule& rule, const std::string& tolerance) {
+    if (!rule.is_automatic()) return;
+    const double spread = spread_in_cells(scan.grid, values_of(file, axis.column.name), rule.period);
+    if (!(spread > kUneven * axis.least_step())) return;
+    scan.remarks.push_back(fmt::format(
+        "frames of one cell are up to {:g}{}{} apart in column {}: if that is no "
+        "noise, give a smaller `{}`, and they are positions of their own",
+        spread, axis.column.unit.empty() ? "" : " ", axis.column.unit, axis.column.name, tolerance));
+  };
+  look(scan.grid.slow(), options.slow_rule, options.slow_tolerance);
+  look(scan.grid.fast(), options.fast_rule, options.fast_tolerance);
+}
+
 void place_by_columns(const PatternFile& file, const GridOptions& options, MeasuredScan& scan) {
   const ScanGrid& grid = scan.grid;
   const ColumnInfo &angle = grid.slow().column, &translation = grid.fast().column;
@@ -193,6 +208,7 @@ void place_by_columns(const PatternFile& file, const GridOptions& options, Measu
   scan.angle = {angle.name, "deg", grid.slow().positions};
   for (double& position : scan.angle.positions) position *= factor;
   remark_lost_angles(file, options, factor, scan);
+  remark_spread(file, options, scan);
   const std::vector<double>& found = grid.fast().positions;
   const double first = found.front();
   scan.step = (found.back() - first) / static_cast<double>(found.size() - 1);
