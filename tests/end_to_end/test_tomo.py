@@ -733,6 +733,26 @@ def test_windows(annulus, scan, tmp_path, images_of):
     assert numpy.array_equal(images_of(tmp_path / "table.nxs")["host_tomogram"][0], found["host_tomogram"][0])
 
 
+def test_angles_that_descend(annulus, scan, tmp_path, images_of):
+    """A shape and -180 degrees: as columns with these angles."""
+    degrees, places = raster()
+    turned = integrate(annulus, tmp_path, intensities(-degrees, places), {"rot [deg]": -degrees, "x [mm]": places}, name="turned")
+    common = [*WINDOWS, "--picture", tmp_path / "tomo.png", "--overwrite"]
+    for name, options in (("shape", ["--shape", "45,40", "--angle-range=-180", "--centre", 20]), ("columns", [*COLUMNS, "--centre", 0])):
+        done = annulus("tomo", turned, "-o", tmp_path / f"{name}.nxs", *options, *common)
+        assert done.returncode == 0, done.stderr
+    shape, columns = images_of(tmp_path / "shape.nxs"), images_of(tmp_path / "columns.nxs")
+    assert list(shape) == list(columns)
+    for name, (values, rows, _) in shape.items():
+        numpy.testing.assert_allclose(values, columns[name][0], rtol=1e-5, atol=1e-5 * numpy.abs(values).max())
+        if name.endswith("sinogram"):
+            numpy.testing.assert_allclose(rows, columns[name][1], atol=1e-9)
+    options = ["--shape", "45,40", "--angle-range=-180", "--centre", 20, *WINDOWS, "--follow", "--follow-timeout", 1]
+    done = annulus("tomo", turned, "-o", tmp_path / "follow.nxs", *options)
+    assert done.returncode == 0, done.stderr
+    assert every_dataset(tmp_path / "follow.nxs") == every_dataset(tmp_path / "shape.nxs")
+
+
 def test_a_picture_of_windows(annulus, scan, tmp_path):
     for name, start in (("tomo.png", b"\x89PNG"), ("tomo.svg", b"<?xml")):
         done = annulus("tomo", scan, "-o", tmp_path / "windows.nxs", *COLUMNS, *WINDOWS, "--picture", tmp_path / name, "--overwrite")

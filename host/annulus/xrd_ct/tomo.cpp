@@ -489,14 +489,22 @@ WindowTomograms reconstruct_windows(const PatternFile& file, const TomoOptions& 
   tomography.settle();
   tomography.clean(block, 0);
   WindowTomograms result;
-  const Sinogram sinogram = block.sinogram;
+  Sinogram sinogram = block.sinogram;
+  ImageAxis angles = tomography.angle_axis();
+  if (angles.positions.front() > angles.positions.back()) {  // rows of images ascend
+    std::ranges::reverse(angles.positions);
+    for (std::size_t row = 0; row < sinogram.angles / 2; ++row) {
+      const std::size_t values = sinogram.positions * sinogram.bins;
+      std::swap_ranges(sinogram.at(row, 0), sinogram.at(row, 0) + values,
+                       sinogram.at(sinogram.angles - 1 - row, 0));
+    }
+  }
   const Tomogram tomogram = tomography.reconstruct(block.sinogram);
   const ImageAxis y = tomography.voxel_axis("y"), x = tomography.voxel_axis("x");
   for (std::size_t i = 0; i < options.windows.size(); ++i) {
     const auto values = [i](const auto& of_all) { return std::span(of_all.values).subspan(i); };
-    result.images.push_back(image_of(options.windows[i], "sinogram", tomography.angle_axis(),
-                                     tomography.translation_axis(), values(sinogram),
-                                     options.windows.size()));
+    result.images.push_back(image_of(options.windows[i], "sinogram", angles, tomography.translation_axis(),
+                                     values(sinogram), options.windows.size()));
     result.images.push_back(
         image_of(options.windows[i], "tomogram", y, x, values(tomogram), options.windows.size()));
   }
