@@ -151,12 +151,17 @@ FollowedOutput::State FollowedOutput::next(std::stop_token stop) {
     const bool there =
         std::filesystem::exists(path_, ignored) && std::filesystem::file_size(path_, ignored) > 0;
     if (there) {
-      State state{std::make_unique<PatternFile>(path_)};
-      const std::uint64_t frames = state.file->frames();
-      state.complete = state.file->is_closed() || late;
-      if (frames != seen_ || state.complete) {
-        seen_ = frames;
-        return state;
+      try {
+        State state{std::make_unique<PatternFile>(path_)};
+        const std::uint64_t frames = state.file->frames();
+        state.complete = state.file->is_closed() || late;
+        if (frames != seen_ || state.complete) {
+          seen_ = frames;
+          return state;
+        }
+      } catch (const Error& error) {
+        // Its writer may have it for itself for a moment, to begin it or to repair it.
+        if (late || error.kind() != ErrorKind::kInput) throw;
       }
     } else if (late) {
       throw Error(ErrorKind::kInput, path_.string(),

@@ -52,7 +52,8 @@ class FollowedOutput {
   };
 
   // Returns when the output has more frames than at the last call, or is complete. Waits for the output to
-  // appear. Throws kInput if it does not, within the timeout, kInterrupted once a stop is requested.
+  // appear, and while it cannot be opened. Throws kInput if that lasts longer than the timeout, kInterrupted
+  // once a stop is requested.
   State next(std::stop_token stop);
 
  private:
