@@ -20,7 +20,9 @@ struct AxisRule {
   // find_tolerance().
   std::optional<double> tolerance = std::nullopt;
 
-  // Instead: positions are intervals of this width, from the least value on.
+  // Instead: positions are intervals of this width. Where values crowd about places that are as far apart, as
+  // of a motor that stopped there roughly, these are the middles of the intervals. Otherwise the first
+  // interval begins at the least value.
   std::optional<double> step = std::nullopt;
 
   // Values that differ by this are the same, as 360 for angles. None: no two values are.
