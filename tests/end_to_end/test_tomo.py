@@ -561,6 +561,17 @@ def test_opencl_gives_the_bytes_of_the_cpu(annulus, scan, tomo):
     assert device.facts["way"] == b"opencl" and numpy.array_equal(device.data, tomo(scan, name="cpu.nxs").data)
 
 
+def test_a_tomogram_of_many_empty_bins_is_described(annulus, tomo, tmp_path):
+    degrees, places = raster(angles=6, positions=20, first=-0.2)
+    path = integrate(annulus, tmp_path, intensities(degrees, places, step=0.04), {"rot [deg]": degrees, "x [mm]": places}, bins=6000)
+    found = tomo(path, "--centre", 0)
+    assert len(found.report["empty_bins"]) == 5990 and len(found.facts["empty_bins"]) == 5990
+    done = annulus("info", tmp_path / "tomo.nxs", "--json")
+    assert done.returncode == 0, done.stderr
+    assert annulus("info", tmp_path / "tomo.nxs").returncode == 0
+    assert annulus("plot", tmp_path / "tomo.nxs", "--voxel", "10,10", "-o", tmp_path / "voxel.png").returncode == 0
+
+
 def test_many_positions_are_reconstructed_by_fourier_transforms(annulus, tomo, tmp_path):
     for positions, way, interpolation in ((399, b"direct", b"linear"), (400, b"fourier", b"band-limited")):
         degrees, places = raster(angles=4, positions=positions, first=-4)
@@ -630,6 +641,10 @@ REFUSED = [
     ("good", [*COLUMNS, "--size", 60000, "--method", "sirt"], USAGE, ["--size", "32 or fewer"]),
     ("good", [*COLUMNS, "--size", 7, "--method", "sirt"], USAGE, ["--size", "SIRT needs room", "8 or more", "--method fbp"]),
     ("good", [*COLUMNS, "--stripes", "--stripe-width", 0], USAGE, ["--stripe-width"]),
+    ("good", [*COLUMNS, "--stripes", "--stripe-width", 9], USAGE, ["--stripe-width", "9 positions are more than the 8 of the scan"]),
+    ("good", [*COLUMNS, "--stripes", "--stripe-threshold=-3"], USAGE, ["--stripe-threshold", "-3 is no number of standard deviations"]),
+    ("good", [*COLUMNS, "--stripe-width", 2], USAGE, ["--stripe-width", "give --stripes too"]),
+    ("good", [*COLUMNS, "--stripe-threshold", 4], USAGE, ["--stripe-threshold", "give --stripes too"]),
     ("good", [*COLUMNS, "--size", 1], USAGE, ["--size"]),
     ("good", [*COLUMNS, "--memory", 0], USAGE, ["--memory"]),
     ("mrad", COLUMNS, INPUT, ["column rot", "'mrad'", "--angle"]),

@@ -74,7 +74,7 @@ class Tomography {
         scan_(find_scan(file, options, complete)),
         reader_(file, scan_.grid),
         totals_(scan_.grid.cells(), file.bins()) {
-    check_size(complete);
+    check_sizes(complete);
     report_.frames = file.frames();
     report_.positions = scan_.grid.cols();
     report_.unit = scan_.translation.unit;
@@ -138,7 +138,7 @@ class Tomography {
     Block block(scan_.grid, windows.size());
     std::vector<double> intensities(windows.size());
     reader_.read_windows(
-        windows,
+        windows, WindowDetail::kIntensity,
         [&](std::size_t cell, std::span<const WindowValues> values) {
           std::ranges::transform(values, intensities.begin(), &WindowValues::intensity);
           block.take(cell, intensities);
@@ -162,7 +162,11 @@ class Tomography {
     resampling_->apply(sums.sinogram, options_.threads);
     leaves_scan_ = sample_leaves_scan(sums.sinogram);
     sums.has_gaps[0] = 0;  // which are filled now
-    if (options_.stripes) cleaning_.stripes = {options_.stripe_width, options_.stripe_threshold};
+    if (options_.stripes) {
+      StripeOptions& stripes = cleaning_.stripes.emplace();
+      stripes.width = options_.stripe_width.value_or(stripes.width);
+      stripes.threshold = options_.stripe_threshold.value_or(stripes.threshold);
+    }
     cleaning_.threads = options_.threads;
     cleaning_.angles = degrees_;
     if (options_.air_use == AirUse::kScale) {
@@ -238,12 +242,18 @@ class Tomography {
   }
 
   // While a scan runs, positions are still to come.
-  void check_size(bool complete) const {
+  void check_sizes(bool complete) const {
     const std::size_t positions = scan_.grid.cols();
     if (options_.size > kMostVoxelsPerPosition * positions) {
       throw Error(complete ? ErrorKind::kUsage : ErrorKind::kInput, "`size`",
                   fmt::format("{} voxels are too many for {} positions", options_.size, positions),
                   fmt::format("give {} or fewer", kMostVoxelsPerPosition * positions));
+    }
+    if (options_.stripe_width > positions) {
+      throw Error(
+          complete ? ErrorKind::kUsage : ErrorKind::kInput, "`stripe_width`",
+          fmt::format("{} positions are more than the {} of the scan", *options_.stripe_width, positions),
+          "give the width of the widest stripe, a few positions");
     }
     if (options_.method == TomoMethod::kSirt && options_.size > 0 && options_.size < positions) {
       throw Error(ErrorKind::kUsage, "`size`",

@@ -32,8 +32,8 @@ struct TomoOptions {
   std::size_t air = 0;                           // so many outermost positions on either side saw only air
   std::optional<AirUse> air_use = std::nullopt;  // none: subtract
   bool stripes = false;                          // are suppressed
-  std::size_t stripe_width = StripeOptions().width;
-  double stripe_threshold = StripeOptions().threshold;
+  std::optional<std::uint32_t> stripe_width = std::nullopt;  // none: as StripeOptions has them
+  std::optional<double> stripe_threshold = std::nullopt;
 
   TomoMethod method = TomoMethod::kFbp;
   std::optional<Filter> filter = std::nullopt;  // of FBP; none: ramp

@@ -310,6 +310,30 @@ TEST(Map, RanksThatSeeOtherFilesRefuseTogether) {
   EXPECT_THAT(errors("whole.nxs", over_x_and_y({"low=2:4"})), ElementsAre());
 }
 
+TEST(Map, ShapesOfPeaksAreLeftOutIfNobodyAsksForThem) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const auto sink = begin_scan(folder / "a.nxs", plan);
+  sink->append(frames_at(*plan, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+  sink->close();
+  const PatternFile file(folder / "a.nxs");
+  const ScanGrid grid = find_grid(file, over_x_and_y().grid);
+  const CellReader reader(file, grid);
+  const std::vector<WindowBins> windows{{{2, 6}}};
+  std::vector<WindowValues> with(grid.cells()), without(grid.cells());
+  const auto take_into = [](std::vector<WindowValues>& to) {
+    return [&to](std::size_t cell, std::span<const WindowValues> values) { to[cell] = values.front(); };
+  };
+  reader.read_windows(windows, WindowDetail::kShape, take_into(with));
+  reader.read_windows(windows, WindowDetail::kIntensity, take_into(without));
+  for (std::size_t cell = 0; cell < grid.cells(); ++cell) {
+    EXPECT_EQ(without[cell].intensity, with[cell].intensity);
+    EXPECT_FALSE(std::isnan(with[cell].maximum));
+    EXPECT_THAT(without[cell].maximum, IsNan());
+    EXPECT_THAT(without[cell].centre_of_mass, IsNan());
+  }
+}
+
 // As a writer that repairs its output does.
 TEST(Map, AnOutputThatCannotBeOpenedForAMomentIsWaitedFor) {
   const Folder folder;
