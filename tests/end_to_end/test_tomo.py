@@ -812,8 +812,9 @@ def test_windows_that_make_no_sense(annulus, scan, tmp_path, options, words):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path):
-    """Frames appear in a folder angle by angle; integrate and tomo follow at the same time."""
+def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path, images_of):
+    """Frames appear in a folder angle by angle; integrate and tomo follow at the same time. What is shown meanwhile is the
+    tomogram of the angles that are complete."""
     degrees, places = raster(angles=12, positions=24, first=-0.24, step=0.02)
     values = intensities(degrees, places, step=0.015)
     frames = tmp_path / "frames"
@@ -827,15 +828,17 @@ def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path):
          "--follow-timeout", "3", frames])
     following = subprocess.Popen([program, "tomo", patterns_file, "-o", output, *COLUMNS, *WINDOWS, "--follow", "--follow-timeout", "60",
                                   "--air", "1", "--picture", tmp_path / "follow.png"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    shown = []
+    shown, states = [], {}
     for angle in range(13):  # pauses are in the middle of an angle: three quarters of it are there
         for frame in range(max(0, angle * 24 - 6), min(12 * 24, angle * 24 + 18)):
             numpy.save(tmp_path / "next.npy", values[frame].astype(numpy.int32)[None, :])
             (tmp_path / "next.npy").rename(frames / f"frame_{frame:05d}.npy")
         time.sleep(0.6)
         if output.exists() and angle < 12:
-            with h5py.File(output) as file:
-                shown.append((angle, len(file["/entry/host_sinogram"][file["/entry/host_sinogram"].attrs["axes"][0]])))
+            images = images_of(output)
+            rows = len(images["host_sinogram"][1])
+            shown.append((angle, rows))
+            states[rows] = images
     assert integrating.wait(60) == 0
     out, err = following.communicate(timeout=60)
     assert following.returncode == 0, err
@@ -845,6 +848,15 @@ def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path):
     assert done.returncode == 0, done.stderr
     assert every_dataset(output) == every_dataset(tmp_path / "finished.nxs")
     assert (tmp_path / "follow.png").read_bytes().startswith(b"\x89PNG")
+    for angles, images in states.items():
+        part = slice(0, angles * 24)
+        path = integrate(annulus, tmp_path, values[part], {"rot [deg]": degrees[part], "x [mm]": places[part]}, name=f"first_{angles}")
+        done = annulus("tomo", path, "-o", tmp_path / f"of_{angles}.nxs", *COLUMNS, *WINDOWS, "--air", 1)
+        assert done.returncode == 0, done.stderr
+        for name, (expected, rows, columns) in images_of(tmp_path / f"of_{angles}.nxs").items():
+            numpy.testing.assert_allclose(images[name][0], expected, rtol=1e-5, atol=1e-5 * numpy.abs(expected).max(), err_msg=name)
+            numpy.testing.assert_allclose(images[name][1], rows, atol=1e-9)
+            numpy.testing.assert_allclose(images[name][2], columns, atol=1e-9)
 
 
 @pytest.mark.release_only
@@ -876,8 +888,11 @@ def test_phantom(annulus, tmp_path, phantom, edge):
     x, y = numpy.meshgrid(volume.x, volume.y)
     step = 0.001
     phase, inner = numpy.full(x.shape, -1), numpy.zeros(x.shape, bool)
-    for cx, cy, radius, name in zip(known["discs/x"], known["discs/y"], known["discs/radius"], known["discs/phase"]):
+    density, far_inside = numpy.zeros(x.shape), numpy.ones(x.shape, bool)
+    for cx, cy, radius, name, filled in zip(*(known[f"discs/{what}"] for what in ("x", "y", "radius", "phase", "density"))):
         distance = numpy.hypot(x - cx, y - cy)
+        density[distance < radius] = filled
+        far_inside &= numpy.abs(distance - radius) >= 3 * step
         inner &= numpy.abs(distance - radius) >= edge * step
         inner |= distance < radius - edge * step
         phase[distance < radius] = phases.index(name) if name in phases else -1
@@ -892,3 +907,11 @@ def test_phantom(annulus, tmp_path, phantom, edge):
             continue
         mean = volume.data[where].mean(axis=0) / step
         assert numpy.corrcoef(mean, pure[each])[0, 1] > 0.98
+    # Single voxels, three steps or more from every edge: the pattern of each, and what all of a phase scatter together.
+    far_inside &= phase >= 0
+    found, wanted = volume.data[far_inside] / step, density[far_inside, None] * pure[phase[far_inside]]
+    alike = numpy.array([numpy.corrcoef(*pair)[0, 1] for pair in zip(found, wanted)])
+    assert len(alike) > 400 and alike.min() >= 0.9 and numpy.median(alike) >= 0.99, (alike.min(), numpy.median(alike))
+    for each in range(len(phases)):
+        where = phase[far_inside] == each
+        assert where.any() and found[where].sum() == pytest.approx(wanted[where].sum(), rel=0.02), phases[each]
