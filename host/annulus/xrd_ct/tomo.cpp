@@ -55,10 +55,14 @@ struct Block {
   }
 };
 
-// What SIRT does without.
-std::vector<bool> missing_values(const Sinogram& sinogram) {
+// What SIRT does without. Cells that are missing are gaps, too.
+std::vector<bool> missing_values(Block& block) {
+  const Sinogram& sinogram = block.sinogram;
   std::vector<bool> missing(sinogram.values.size());
-  for (std::size_t i = 0; i < missing.size(); ++i) missing[i] = std::isnan(sinogram.values[i]);
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    missing[i] = std::isnan(sinogram.values[i]);
+    if (missing[i]) block.has_gaps[i % sinogram.bins] = 1;
+  }
   return missing;
 }
 
@@ -190,10 +194,7 @@ class Tomography {
     Sinogram& sinogram = block.sinogram;
     resampling_->apply(sinogram, options_.threads, fill ? Gaps::kFill : Gaps::kLeave);
     std::vector<bool> missing;
-    if (!fill) {
-      missing = missing_values(sinogram);
-      std::ranges::fill(block.has_gaps, std::uint8_t{1});
-    }
+    if (!fill) missing = missing_values(block);
     const CleanedBins cleaned = clean_bins(sinogram, block.has_gaps, cleaning_);
     (fill ? report_.filled_values : report_.missing_values) += cleaned.filled_values;
     report_.stripes += cleaned.stripes;
