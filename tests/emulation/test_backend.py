@@ -377,6 +377,20 @@ def test_runs_whose_end_xrt_sees_late(scans, tmp_path, at, bad_load):
         assert_named(done, " did not end within 8 s; and it cannot be reopened: ", "cannot load it")
 
 
+# XRT would end it with the words for a card that was lost.
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE])
+def test_a_crash_of_the_program_is_none_of_the_card(scans, tmp_path, number):
+    output = tmp_path / "out.nxs"
+    with started("prlimit", "--core=0", *integrate_command(scans("Pilatus100k", FRAMES), output),
+                 settings={"times": {"frame_ms": 125}}) as run:
+        assert eventually(lambda: frames_in(output) or run.poll() is not None)
+        program = next(host for host in card_processes().values() if parent_of(host) == run.pid)
+        os.kill(program, number)
+        _, stderr = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 128 + number, stderr
+    assert "the card is lost" not in stderr
+
+
 def test_a_card_that_does_not_load(scans, tmp_path):
     done = integrate(scans("Pilatus100k", FRAMES), tmp_path / "out.nxs", settings={"faults": {"die_on_load": 1}})
     assert_named(done, "annulus.xclbin", "card 0 cannot load it")
