@@ -424,6 +424,28 @@ def test_parts_of_ranks_that_are_gone_are_closed(annulus, slow_inputs, slow_alon
     assert_same(output, slow_alone)  # as h5py reads it
 
 
+def only_in(rank, tmp_path, words):
+    """A program whose rank `rank` finds NOWHERE where the others find what these words name."""
+    wrapper = tmp_path / f"only_in_{rank}"
+    wrapper.write_text(f'#!/bin/bash\n[ "$OMPI_COMM_WORLD_RANK" != {rank} ] || set -- "${{@/#{words}/NOWHERE}}"\nexec {PROGRAM} "$@"\n')
+    wrapper.chmod(0o755)
+    return wrapper
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("command", ["integrate", "correlate"])
+def test_a_rank_that_cannot_begin_holds_up_nobody(scan, tmp_path, command, rank):
+    """A node that does not see the inputs, or the PONI file, or has no such device."""
+    words = [command, "-p", scan.poni, "-n", 50, "-q", "-o", tmp_path / "out.nxs", scan.folder]
+    for missing in (scan.folder, scan.poni):
+        done = mpirun(2, *words, program=only_in(rank, tmp_path, missing), starter=AT_ONCE)
+        assert done.returncode == INPUT and len(errors(done.stderr)) == 1 and "NOWHERE" in errors(done.stderr)[0], done.stderr
+    words += ["--backend", "cpu"]
+    done = mpirun(2, *words, program=only_in(rank, tmp_path, "cpu"), starter=AT_ONCE)
+    assert done.returncode == BACKEND and len(errors(done.stderr)) == 1 and "NOWHERE" in errors(done.stderr)[0], done.stderr
+    assert not (tmp_path / "out.nxs").exists() and not (tmp_path / "out.nxs.parts").exists()
+
+
 def test_ranks_that_see_other_files_are_refused(scan, tmp_path):
     wrapper = tmp_path / "wrapper"
     wrapper.write_text(f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || set -- "$@" {scan.files[10]}\nexec {PROGRAM} "$@"\n')
