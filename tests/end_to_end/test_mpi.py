@@ -15,7 +15,7 @@ import h5py
 import numpy
 import pytest
 
-USAGE, INPUT, OUTPUT, BACKEND, SOME_BAD = 2, 3, 5, 6, 7
+USAGE, INPUT, PLAN, OUTPUT, BACKEND, SOME_BAD = 2, 3, 4, 5, 6, 7
 PROGRAM = os.environ["ANNULUS"]
 TOOL, MODULE = os.environ["ANNULUS_RANKS_TOOL"], os.environ["ANNULUS_MPI_MODULE"]
 release_only = pytest.mark.release_only
@@ -424,10 +424,17 @@ def test_parts_of_ranks_that_are_gone_are_closed(annulus, slow_inputs, slow_alon
     assert_same(output, slow_alone)  # as h5py reads it
 
 
-def only_in(rank, tmp_path, words):
-    """A program whose rank `rank` finds NOWHERE where the others find what these words name."""
+def only_in(rank, tmp_path, word):
+    """A program whose rank `rank` is told NOWHERE where the others are told this word."""
     wrapper = tmp_path / f"only_in_{rank}"
-    wrapper.write_text(f'#!/bin/bash\n[ "$OMPI_COMM_WORLD_RANK" != {rank} ] || set -- "${{@/#{words}/NOWHERE}}"\nexec {PROGRAM} "$@"\n')
+    wrapper.write_text(f"""#!/bin/bash
+words=()
+for word; do
+  [ "$OMPI_COMM_WORLD_RANK" = {rank} ] && [ "$word" = "{word}" ] && word=NOWHERE
+  words+=("$word")
+done
+exec {PROGRAM} "${{words[@]}}"
+""")
     wrapper.chmod(0o755)
     return wrapper
 
@@ -435,14 +442,11 @@ def only_in(rank, tmp_path, words):
 @pytest.mark.parametrize("rank", [0, 1])
 @pytest.mark.parametrize("command", ["integrate", "correlate"])
 def test_a_rank_that_cannot_begin_holds_up_nobody(scan, tmp_path, command, rank):
-    """A node that does not see the inputs, or the PONI file, or has no such device."""
-    words = [command, "-p", scan.poni, "-n", 50, "-q", "-o", tmp_path / "out.nxs", scan.folder]
-    for missing in (scan.folder, scan.poni):
+    """A node that does not see an input, or the PONI file, or has no such device."""
+    words = [command, "-p", scan.poni, "-n", 50, "-q", "-o", tmp_path / "out.nxs", *scan.files[:10], "--backend", "cpu"]
+    for missing, code in ((scan.files[3], INPUT), (scan.poni, PLAN), ("cpu", BACKEND)):
         done = mpirun(2, *words, program=only_in(rank, tmp_path, missing), starter=AT_ONCE)
-        assert done.returncode == INPUT and len(errors(done.stderr)) == 1 and "NOWHERE" in errors(done.stderr)[0], done.stderr
-    words += ["--backend", "cpu"]
-    done = mpirun(2, *words, program=only_in(rank, tmp_path, "cpu"), starter=AT_ONCE)
-    assert done.returncode == BACKEND and len(errors(done.stderr)) == 1 and "NOWHERE" in errors(done.stderr)[0], done.stderr
+        assert done.returncode == code and len(errors(done.stderr)) == 1 and "NOWHERE" in errors(done.stderr)[0], done.stderr
     assert not (tmp_path / "out.nxs").exists() and not (tmp_path / "out.nxs.parts").exists()
 
 
