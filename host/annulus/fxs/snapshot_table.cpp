@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
+#include <utility>
 
 namespace annulus {
 namespace {
@@ -16,9 +16,7 @@ struct Entry {
 };
 
 void check_different(std::vector<Entry> entries) {
-  const auto identity = [](const Entry& entry) {
-    return std::tie(entry.row->source_id, entry.row->in_source);
-  };
+  const auto identity = [](const Entry& entry) { return id_of(*entry.row); };
   std::ranges::sort(entries, {}, identity);
   const auto twice = std::ranges::adjacent_find(entries, {}, identity);
   if (twice == entries.end()) return;
@@ -28,6 +26,8 @@ void check_different(std::vector<Entry> entries) {
 }
 
 }  // namespace
+
+ImageId id_of(const Snapshot& row) { return {without_number(row.source_id), row.in_source}; }
 
 std::uint32_t SnapshotTable::Texts::place_of(const std::string& text) {
   // The images of a source follow each other.

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace annulus {
@@ -28,6 +29,10 @@ struct Snapshot {
   std::uint32_t reason = 0;  // in SnapshotTable::reasons(), from 1; 0: none
   SnapshotStatus status = SnapshotStatus::kCounted;
 };
+
+// What an image is known by, however often and under whatever name it was correlated.
+using ImageId = std::pair<SourceId, std::uint64_t>;
+ImageId id_of(const Snapshot& row);
 
 // Texts are kept once, however many rows have them.
 class SnapshotTable {

@@ -1,5 +1,6 @@
 #include <annulus/outputs/merged_rows.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/stored_frames.hpp>
 #include <annulus/outputs/stored_rows.hpp>
 #include <annulus/outputs/stored_sums.hpp>
 
@@ -25,8 +26,8 @@ class KnownFrames {
  public:
   // The input that had it before.
   std::optional<std::size_t> add(const StoredRow& row, std::size_t input) {
-    constexpr std::uint64_t kOfSeveral = 1;  // says nothing about which source it is
-    const Key key{row.source[0] & ~kOfSeveral, row.source[1], row.in_source};
+    const SourceId source = without_number(row.source);
+    const Key key{source[0], source[1], row.in_source};
     const auto [found, is_new] = frames_.emplace(key, static_cast<std::uint32_t>(input));
     return is_new ? std::nullopt : std::optional<std::size_t>(found->second);
   }

@@ -17,14 +17,14 @@ using ::testing::HasSubstr;
 Snapshot row_at(std::uint64_t index, std::uint64_t source, SnapshotStatus status = SnapshotStatus::kCounted) {
   Snapshot row;
   row.index = index;
-  row.source_id = {source, 0};
+  row.source_id = {2 * source, 0};
   row.status = status;
   return row;
 }
 
 std::vector<std::uint64_t> sources_in_order(const SnapshotTable& table) {
   std::vector<std::uint64_t> sources;
-  for (const Snapshot& row : table.rows()) sources.push_back(row.source_id[0]);
+  for (const Snapshot& row : table.rows()) sources.push_back(row.source_id[0] / 2);
   return sources;
 }
 
