@@ -231,6 +231,9 @@ Correlation continued(const fs::path& output, const CorrelateConfig& config,
   if (!is_correlation_file(output)) refuse_to_continue(output, "is not a correlation that annulus wrote");
   Correlation begun = read_correlation_sums(output);
   check_setup(output, config, record, begun.record);
+  // What comes now is of no part.
+  std::erase_if(begun.record.origin.options,
+                [](const auto& option) { return option.first == kMergedPartsOption; });
   return begun;
 }
 
