@@ -137,9 +137,7 @@ void SharedRun::write_whole() {
   const ReductionSummary& summary = report_.summary;
   report_.output = master_;
   if (summary.frames == 0 && !config_.append && (report_.failed || summary.interrupted)) {
-    std::error_code ignored;
-    for (const fs::path& part : find_parts(master_)) fs::remove(part, ignored);
-    fs::remove(parts_folder(master_), ignored);
+    remove_parts(master_);
     report_.output_removed = true;
     return;
   }
