@@ -65,10 +65,8 @@ MergedCorrelations merge_correlations(const std::vector<fs::path>& inputs, const
     check_agreement(inputs.front(), all.record, inputs[i], next.record);
     finished = note_parts(next.record, parts) && finished;
     all.sums.add(next.sums);
-    const std::string& folder = next.record.origin.working_directory;
-    if (folder != all.record.origin.working_directory)
-      next.record.snapshots = with_folder(next.record.snapshots, folder);
-    tables.push_back(std::move(next.record.snapshots));
+    tables.push_back(named_from(all.record.origin.working_directory, std::move(next.record.snapshots),
+                                next.record.origin.working_directory));
   }
   std::vector<const SnapshotTable*> pointers;
   for (const SnapshotTable& table : tables) pointers.push_back(&table);

@@ -70,5 +70,40 @@ TEST(SnapshotTable, ASnapshotThatIsThereTwiceIsRefused) {
   EXPECT_THAT(text, HasSubstr("twice"));
 }
 
+TEST(SnapshotTable, AnImageIsTheSameInAFileThatHasGrown) {
+  SnapshotTable one, other;
+  Snapshot row = row_at(0, 7);
+  one.add(row, "x.npy", "");
+  row.source_id[0] |= 1;
+  other.add(row, "x.npy", "");
+  row.in_source = 1;
+  other.add(row, "x.npy", "");
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { join({&one, &other}); }), HasSubstr("twice"));
+  EXPECT_TRUE(contains_all(other, one));
+  EXPECT_FALSE(contains_all(one, other));
+  EXPECT_EQ(without(other, one).rows().size(), 1U);
+}
+
+TEST(SnapshotTable, LeavesOutWhatAnotherHas) {
+  SnapshotTable table, other;
+  for (const std::uint64_t place : {0, 1, 2, 3})
+    table.add(row_at(place, place), "x", place == 3 ? "why" : "");
+  for (const std::uint64_t place : {5, 2, 0}) other.add(row_at(place, place), "y", "");
+  const SnapshotTable rest = without(table, other);
+  EXPECT_THAT(sources_in_order(rest), ElementsAre(1, 3));
+  EXPECT_EQ(rest.reason_of(rest.rows()[1]), "why");
+  EXPECT_FALSE(contains_all(table, other));
+  EXPECT_TRUE(contains_all(table, rest));
+  EXPECT_TRUE(contains_all(table, {}));
+}
+
+TEST(SnapshotTable, NamesSourcesFromTheRootWhereTheFolderIsAnother) {
+  SnapshotTable table;
+  table.add(row_at(0, 1), "run/a.npy", "");
+  table.add(row_at(1, 2), "/data/b.npy", "");
+  EXPECT_THAT(named_from("/work", table, "/work").sources(), ElementsAre("run/a.npy", "/data/b.npy"));
+  EXPECT_THAT(named_from("/work", table, "/home").sources(), ElementsAre("/home/run/a.npy", "/data/b.npy"));
+}
+
 }  // namespace
 }  // namespace annulus
