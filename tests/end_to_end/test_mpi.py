@@ -238,8 +238,8 @@ def test_correlations_go_on_with_parts_of_more_ranks(annulus, polar, correlated_
     scale = ["--scale", int.from_bytes(correlated_alone["/entry/process/scale"][2], "little", signed=True)]
     (tmp_path / "out.nxs.parts").mkdir()
     # Parts as a job that was killed leaves them: made of the same file, each of some of its images.
-    for number, part in enumerate(("1/4", "2/4", "3/4")):
-        where = output if number == 1 else tmp_path / f"out.nxs.parts/part_{number:03d}.nxs"
+    for part, where in (("2/4", output), ("1/4", tmp_path / "out.nxs.parts/part_000.nxs"),
+                        ("3/4", tmp_path / "out.nxs.parts/part_002.nxs")):
         done = annulus("correlate", *polar, *scale, "--part", part, "-o", where)
         assert done.returncode == 0, done.stderr
     done = mpirun(2, "correlate", *polar, "--append", "-o", output)
