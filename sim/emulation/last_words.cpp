@@ -1,10 +1,13 @@
 // Preloaded into the host program by scripts/emulate: what is said when XRT ends it.
 //
 // XRT's emulation driver knows no error for a card whose process died or did not start. Within a load it
-// calls exit(1); in its handler of SIGCHLD it sends SIGSEGV to the whole process group first. The program
+// calls exit(1); in its handler of SIGCHLD it sends SIGTERM to the whole process group first. The program
 // never hears of it, so all that can be done is to say what happened and to leave with the right code. An
 // output file is as readable as after a kill. A real card's driver does nothing of the kind: this is no part
 // of the library.
+//
+// The driver also handles the program's own crashes, and ends it in the same way. They are no loss of the
+// card, so they end the program as they do anywhere else.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -61,7 +64,16 @@ void on_end_of_child(int number, siginfo_t* info, void* context) {
   handler_of_xrt.sa_sigaction(number, info, context);
 }
 
-// XRT sets its handler and then forks the card's process.
+void leave_crashes_alone() {
+  for (const int number : {SIGSEGV, SIGFPE, SIGABRT}) {
+    struct sigaction now = {};
+    sigaction(number, nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) != 0 && is_of_driver(reinterpret_cast<const void*>(now.sa_sigaction)))
+      signal(number, SIG_DFL);
+  }
+}
+
+// XRT sets its handlers and then forks the card's process.
 void before_fork() {
   struct sigaction now = {};
   sigaction(SIGCHLD, nullptr, &now);
@@ -74,6 +86,7 @@ void before_fork() {
   handler_of_xrt = now;
   now.sa_sigaction = on_end_of_child;
   sigaction(SIGCHLD, &now, nullptr);
+  leave_crashes_alone();
 }
 
 // The card is a program of its own, and may be built with a sanitizer that wants to be loaded first.

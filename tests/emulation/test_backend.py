@@ -281,6 +281,11 @@ def kill_the_card(run):
     return subprocess.CompletedProcess(run.args, run.returncode, stdout, stderr)
 
 
+def preloaded(*names):
+    """An environment in which libraries of the tests are part of the host program."""
+    return os.environ | {"LD_PRELOAD": ":".join(str(BUILD / f"lib/libemulation_{name}.so") for name in names)}
+
+
 # XRT ends the program when the card's process dies, so there is nobody left who could reopen it.
 @pytest.mark.parametrize("options", [[], ["--retry-device"]], ids=["", "retry"])
 def test_a_card_whose_process_dies_is_named_and_what_was_written_is_kept(annulus, scans, tmp_path, options):
@@ -307,10 +312,10 @@ def test_a_card_whose_process_dies_while_it_is_loaded_is_named(scans, tmp_path):
     assert_nothing_is_left(before)
 
 
-@pytest.mark.parametrize("preload", [[], [BUILD / "lib/libemulation_late_listener.so"]], ids=["soon", "before_xrt_waits"])
+@pytest.mark.parametrize("preload", [[], ["late_listener"]], ids=["soon", "before_xrt_waits"])
 def test_a_card_whose_process_does_not_start_is_named(scans, tmp_path, preload):
     done = emulate("env", f"XILINX_VITIS={tmp_path}", *integrate_command(scans("Pilatus100k", FRAMES), tmp_path / "out.nxs"),
-                   timeout=PATIENCE, env=os.environ | {"LD_PRELOAD": ":".join(map(str, preload))})
+                   timeout=PATIENCE, env=preloaded(*preload))
     assert_named(done, "card 0")
     assert done.stderr.count("annulus: error") == 1
     assert not (tmp_path / "out.nxs").exists()
@@ -355,6 +360,35 @@ def test_a_card_that_is_lost_at_once_and_loads_only_when_asked_again(scans, tmp_
                      settings={"faults": {fault: 1, "die_on_load": 2}})
     assert done.returncode == 0, done.stderr
     assert_as_cpu(tmp_path / "out.nxs", scan)
+
+
+# A load ends the run that hangs at once, but XRT sees that only when its thread gets to it, and until then it uses what
+# belongs to the run. So a computer that is busy must change nothing. Run 1 is that of a session being opened: load 2 only
+# ends it, and --retry-device is another. Run 5 is of the scan: load 2 ends it and load 3 starts afresh.
+@pytest.mark.parametrize("at, bad_load", [(1, 0), (1, 2), (1, 3), (5, 0), (5, 3)])
+def test_runs_whose_end_xrt_sees_late(scans, tmp_path, at, bad_load):
+    scan = scans("Pilatus100k", 24)
+    done = integrate(scan, tmp_path / "out.nxs", "--retry-device", *timeout_for("hang_in_run"), env=preloaded("slow_driver"),
+                     settings={"faults": {"hang_in_run": at, "die_on_load": bad_load}})
+    if bad_load == 0 or (at, bad_load) == (1, 2):
+        assert done.returncode == 0, done.stderr
+        assert_as_cpu(tmp_path / "out.nxs", scan)
+    else:
+        assert_named(done, " did not end within 8 s; and it cannot be reopened: ", "cannot load it")
+
+
+# XRT would end it with the words for a card that was lost.
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE])
+def test_a_crash_of_the_program_is_none_of_the_card(scans, tmp_path, number):
+    output = tmp_path / "out.nxs"
+    with started("prlimit", "--core=0", *integrate_command(scans("Pilatus100k", FRAMES), output),
+                 settings={"times": {"frame_ms": 125}}) as run:
+        assert eventually(lambda: frames_in(output) or run.poll() is not None)
+        program = next(host for host in card_processes().values() if parent_of(host) == run.pid)
+        os.kill(program, number)
+        _, stderr = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 128 + number, stderr
+    assert "the card is lost" not in stderr
 
 
 def test_a_card_that_does_not_load(scans, tmp_path):

@@ -563,3 +563,32 @@ def test_memory_does_not_grow_with_images(tmp_path):
                                 "-o", tmp_path / "c2.nxs", "--memory", 16]))
     # A row per image, and copies of its columns while they are written: all images take 512 bytes each.
     assert found[1] - found[0] < 90000 * 250 / 1e6, f"{found} MB"
+
+
+def test_what_ranks_left_enters_no_other_sums(annulus, tmp_path, correlate):
+    """Parts of a job that was killed, beside the output of another scan."""
+    old, new = tmp_path / "old.npy", tmp_path / "new.npy"
+    numpy.save(old, snapshots(130, 5, 12, seed=1))
+    numpy.save(new, snapshots(130, 5, 12, seed=2))
+    words = ["--polar", "--scale", 4, new]
+    correlate(*words, output="alone.nxs")
+    folder = tmp_path / "c2.nxs.parts"
+    folder.mkdir()
+    correlate("--polar", "--scale", 4, old, output="c2.nxs.parts/part_001.nxs")
+    for more in ([], ["--part", "1/2"], ["--part", "1/2", "--append"]):
+        assert "c2.nxs.parts: holds parts of an earlier run" in correlate(*words, *more, code=OUTPUT)
+    assert not (tmp_path / "c2.nxs").exists()
+    (folder / "notes.txt").write_text("mine")
+    (folder / "part_001.nxs.4tz1.part").write_text("half")
+    correlate(*words, "--overwrite")
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+    assert correlate(*words, "--append")["counted"] == 130
+    assert contents(tmp_path / "c2.nxs") == contents(tmp_path / "alone.nxs")
+    # Where nobody names the output, it is the same.
+    default = tmp_path / "new_correlation.nxs.parts"
+    default.mkdir()
+    correlate("--polar", "--scale", 4, old, output=f"{default.name}/part_000.nxs")
+    for more in ([], ["--append"]):
+        done = annulus("correlate", *words, *more, cwd=tmp_path)
+        assert done.returncode == OUTPUT and "holds parts" in done.stderr
+    assert annulus("correlate", *words, "--overwrite", cwd=tmp_path).returncode == 0 and not default.exists()

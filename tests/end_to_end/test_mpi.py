@@ -15,7 +15,7 @@ import h5py
 import numpy
 import pytest
 
-USAGE, INPUT, OUTPUT, BACKEND, SOME_BAD = 2, 3, 5, 6, 7
+USAGE, INPUT, PLAN, OUTPUT, BACKEND, SOME_BAD = 2, 3, 4, 5, 6, 7
 PROGRAM = os.environ["ANNULUS"]
 TOOL, MODULE = os.environ["ANNULUS_RANKS_TOOL"], os.environ["ANNULUS_MPI_MODULE"]
 release_only = pytest.mark.release_only
@@ -238,8 +238,8 @@ def test_correlations_go_on_with_parts_of_more_ranks(annulus, polar, correlated_
     scale = ["--scale", int.from_bytes(correlated_alone["/entry/process/scale"][2], "little", signed=True)]
     (tmp_path / "out.nxs.parts").mkdir()
     # Parts as a job that was killed leaves them: made of the same file, each of some of its images.
-    for number, part in enumerate(("1/4", "2/4", "3/4")):
-        where = output if number == 1 else tmp_path / f"out.nxs.parts/part_{number:03d}.nxs"
+    for part, where in (("2/4", output), ("1/4", tmp_path / "out.nxs.parts/part_000.nxs"),
+                        ("3/4", tmp_path / "out.nxs.parts/part_002.nxs")):
         done = annulus("correlate", *polar, *scale, "--part", part, "-o", where)
         assert done.returncode == 0, done.stderr
     done = mpirun(2, "correlate", *polar, "--append", "-o", output)
@@ -288,12 +288,15 @@ def two_nodes(tmp_path):
         subprocess.run(["ip", "link", "del", f"{tag}b"], capture_output=True, check=False)
 
 
-def test_ranks_on_several_machines_write_the_same_bytes(inputs, alone, tmp_path, two_nodes):
+def test_ranks_on_several_machines_write_the_same_bytes(inputs, alone, polar, correlated_alone, tmp_path, two_nodes):
     where = mpirun(4, program="hostname", starter=two_nodes).stdout.split()
     assert len(where) == 4 and len(set(where)) == 2, where
     done = mpirun(4, "integrate", *inputs, "-o", tmp_path / "out.nxs", starter=two_nodes)
     assert done.returncode == SOME_BAD, done.stderr
     assert_same(tmp_path / "out.nxs", contents(alone))
+    done = mpirun(4, "correlate", *polar, "-o", tmp_path / "c2.nxs", starter=two_nodes)
+    assert done.returncode == 0, done.stderr
+    assert_same(tmp_path / "c2.nxs", correlated_alone)
 
 
 # What happens to ranks while they work.
@@ -323,19 +326,19 @@ def process_of(rank, output):
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             words = (folder / "cmdline").read_bytes().split(b"\0")
-            if b"integrate" in words and str(output).encode() in words and words[0] == PROGRAM.encode():
+            if {b"integrate", b"correlate"} & set(words) and str(output).encode() in words and words[0] == PROGRAM.encode():
                 if f"OMPI_COMM_WORLD_RANK={rank}".encode() in (folder / "environ").read_bytes().split(b"\0"):
                     return int(folder.name)
     return None
 
 
 def start_and_wait_for_rows(words, output, rank, starter=(), ranks=2):
-    """A job, when this rank has stored frames; and its process."""
+    """A job, when this rank has stored frames, or images; and its process."""
     running = subprocess.Popen(job(ranks, *words, starter=starter), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     part = pathlib.Path(f"{output}.parts/part_{rank:03d}.nxs")
     for _ in range(3000):
         with contextlib.suppress(OSError, KeyError):
-            if rows(part) > 0:
+            if part.exists() if words[0] == "correlate" else rows(part) > 0:
                 break
         assert running.poll() is None, running.communicate()[1]
         time.sleep(0.01)
@@ -398,6 +401,74 @@ def test_a_slow_rank_gets_less_to_do(slow_inputs, slow_alone, tmp_path):
     assert rows(tmp_path / "out.nxs.parts/part_001.nxs") < SLOW / 3
 
 
+@pytest.fixture(scope="module")
+def slow_snapshots(slow_inputs):
+    """The same to be correlated."""
+    words = [word for word in slow_inputs if word not in ("-n", 300)]
+    return ["correlate", "-n", 40, "--npt-azim", 32, "--legendre", 4, "--flat-ewald", "--scale", 0, *words]
+
+
+@pytest.fixture(scope="module")
+def slow_correlated_alone(annulus, slow_snapshots, tmp_path_factory):
+    path = tmp_path_factory.mktemp("slow_correlated") / "out.nxs"
+    assert annulus(*slow_snapshots, "-o", path).returncode == 0
+    return contents(path)
+
+
+@pytest.mark.parametrize("rank", [1, pytest.param(0, marks=release_only)])
+def test_a_correlation_whose_rank_was_killed_can_be_resumed(scan, annulus, slow_snapshots, slow_correlated_alone, tmp_path, rank):
+    """Also where it replaced another one: none of that one's images are in it."""
+    output = tmp_path / "out.nxs"
+    first = [*slow_snapshots[:-1], scan.folder] if rank == 1 else slow_snapshots
+    assert annulus(*first, "-o", output).returncode == 0
+    words = [*slow_snapshots, "-o", output, "--checkpoint", 0.1]
+    running, process = start_and_wait_for_rows([*words, "--overwrite"], output, rank)
+    os.kill(process, signal.SIGKILL)
+    said = running.communicate(timeout=60)[1]
+    assert running.returncode != 0 and f"process rank {rank}" in said, said
+    assert list(tmp_path.glob("out.nxs.parts/part_*.nxs"))
+    done = mpirun(2, *words, "--append")
+    assert done.returncode == 0, done.stderr
+    assert_same(output, slow_correlated_alone)
+    assert not (tmp_path / "out.nxs.parts").exists() and annulus("verify", output).returncode == 0
+
+
+@contextlib.contextmanager
+def unchangeable(path):
+    if shutil.which("chattr") is None or subprocess.run(["chattr", "+i", path], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no file can be made unchangeable here")
+    try:
+        yield
+    finally:
+        subprocess.run(["chattr", "-i", path], check=True)
+
+
+def test_a_correlation_that_could_not_be_written_goes_on(scan, annulus, slow_snapshots, tmp_path):
+    """What the output holds is in what the job kept, too."""
+    one, two = tmp_path / "one.nxs", tmp_path / "two.nxs"
+    first = [*slow_snapshots[:-1], scan.folder]
+    for output in (one, two):
+        assert annulus(*first, "-o", output).returncode == 0
+    words = [*slow_snapshots, "--append", "--checkpoint", 0.1]
+    assert annulus(*words, "-o", one).returncode == 0
+    before = two.read_bytes()
+    with unchangeable(two):
+        done = mpirun(2, *words, "-o", two, starter=AT_ONCE)
+        assert done.returncode == OUTPUT and "the correlation cannot be written: Operation not permitted" in errors(done.stderr)[0]
+    assert not (tmp_path / "two.nxs.parts").exists()  # it was refused before the work
+    running, _ = start_and_wait_for_rows([*words, "-o", two], two, 1)
+    with unchangeable(two):
+        said = running.communicate(timeout=100)[1]
+    assert running.returncode != 0 and "the correlation cannot be written: Operation not permitted" in said, said
+    assert two.read_bytes() == before
+    assert [path.name for path in tmp_path.glob("two.nxs.parts/*")] == ["part_000.nxs"]
+    done = mpirun(2, *words, "-o", two)
+    assert done.returncode == 0, done.stderr
+    found, expected = ({name: item for name, item in contents(path).items() if "/options/" not in name} for path in (two, one))
+    assert [name for name in expected if found[name] != expected[name]] == []
+    assert not (tmp_path / "two.nxs.parts").exists()
+
+
 # What earlier runs left, and other programs do.
 
 
@@ -422,6 +493,32 @@ def test_parts_of_ranks_that_are_gone_are_closed(annulus, slow_inputs, slow_alon
     assert done.returncode == INPUT and "is not closed" in done.stderr, done.stderr
     assert mpirun(2, *words).returncode == 0
     assert_same(output, slow_alone)  # as h5py reads it
+
+
+def only_in(rank, tmp_path, word):
+    """A program whose rank `rank` is told NOWHERE where the others are told this word."""
+    wrapper = tmp_path / f"only_in_{rank}"
+    wrapper.write_text(f"""#!/bin/bash
+words=()
+for word; do
+  [ "$OMPI_COMM_WORLD_RANK" = {rank} ] && [ "$word" = "{word}" ] && word=NOWHERE
+  words+=("$word")
+done
+exec {PROGRAM} "${{words[@]}}"
+""")
+    wrapper.chmod(0o755)
+    return wrapper
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("command", ["integrate", "correlate"])
+def test_a_rank_that_cannot_begin_holds_up_nobody(scan, tmp_path, command, rank):
+    """A node that does not see an input, or the PONI file, or has no such device."""
+    words = [command, "-p", scan.poni, "-n", 50, "-q", "-o", tmp_path / "out.nxs", *scan.files[:10], "--backend", "cpu"]
+    for missing, code in ((scan.files[3], INPUT), (scan.poni, PLAN), ("cpu", BACKEND)):
+        done = mpirun(2, *words, program=only_in(rank, tmp_path, missing), starter=AT_ONCE)
+        assert done.returncode == code and len(errors(done.stderr)) == 1 and "NOWHERE" in errors(done.stderr)[0], done.stderr
+    assert not (tmp_path / "out.nxs").exists() and not (tmp_path / "out.nxs.parts").exists()
 
 
 def test_ranks_that_see_other_files_are_refused(scan, tmp_path):
@@ -553,6 +650,60 @@ def test_correlations_go_on_with_the_scale_that_they_have(annulus, tmp_path):
         assert one["/entry/process/scale"][()] == two["/entry/process/scale"][()]
         assert numpy.array_equal(one["/entry/correlation/signal"], two["/entry/correlation/signal"])
     assert not (tmp_path / "two.nxs.parts").exists()
+
+
+def test_correlations_of_a_second_scan_follow_the_first(annulus, tmp_path):
+    """Places of images are then no order for both."""
+    random = numpy.random.default_rng(3)
+    for name, number in (("a", 120), ("b", 300)):
+        numpy.save(tmp_path / f"{name}.npy", random.normal(0, 1, (number, 4, 16)))
+    words = ["correlate", "--polar", "-q", "--least-mean", -0.1, "--scale", 6]
+    for output in ("one.nxs", "two.nxs"):
+        assert annulus(*words, tmp_path / "b.npy", "-o", tmp_path / output).returncode == 0
+    assert annulus(*words, "--append", tmp_path / "a.npy", "-o", tmp_path / "one.nxs").returncode == 0
+    done = mpirun(3, *words, "--append", tmp_path / "a.npy", "-o", tmp_path / "two.nxs")
+    assert done.returncode == 0, done.stderr
+    found, expected = ({name: item for name, item in contents(tmp_path / output).items() if "/options/" not in name}
+                       for output in ("two.nxs", "one.nxs"))
+    assert set(found) == set(expected) and [name for name in expected if found[name] != expected[name]] == []
+
+
+def test_correlations_name_sources_from_where_they_are(annulus, polar, tmp_path):
+    """Ranks that go on in another folder, some with parts of the first one."""
+    inside = tmp_path / "run/deeper"
+    inside.mkdir(parents=True)
+    shutil.copy(polar[-1], tmp_path / "run/images.npy")
+    words = [*polar[:-1], "--scale", 2]
+    (tmp_path / "run/c2.nxs.parts").mkdir()
+    for number in (0, 2):
+        done = annulus("correlate", *words, "images.npy", "--part", f"{number + 1}/4", "-o", f"c2.nxs.parts/part_{number:03d}.nxs",
+                       cwd=tmp_path / "run")
+        assert done.returncode == 0, done.stderr
+    done = mpirun(2, "correlate", *words, "../images.npy", "--append", "-o", "../c2.nxs", cwd=inside)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(tmp_path / "run/c2.nxs") as file:
+        folder = pathlib.Path(file["/entry/process/working_directory"][()].decode())
+        assert len(file["/entry/snapshots/status"]) == 400
+        sources = [name.decode() for name in file["/entry/snapshots/sources"][()]]
+        assert sources and all((folder / name).samefile(tmp_path / "run/images.npy") for name in sources), (folder, sources)
+
+
+def test_correlations_remove_only_their_own_files(polar, tmp_path):
+    folder = tmp_path / "out.nxs.parts"
+    folder.mkdir()
+    others = ["part_of_my_thesis.nxs", "part_000.nxs.bak", "part_1.nxs_notes.part", "notes.txt"]
+    for name in (*others, "part_000.nxs.4tz1.part"):
+        (folder / name).write_text("not ours")
+    assert mpirun(2, "correlate", *polar, "-o", tmp_path / "out.nxs").returncode == 0
+    assert sorted(path.name for path in folder.iterdir()) == sorted(others)
+
+
+def test_folders_that_are_not_there_are_not_made(scan, polar, tmp_path):
+    for words in (["integrate", "-p", scan.poni, *OPTIONS, "-q", scan.folder], ["correlate", *polar]):
+        for more in ([], ["--append"], ["--overwrite"]):
+            done = mpirun(2, *words, *more, "-o", tmp_path / "nofolder/sub/x.nxs", starter=AT_ONCE)
+            assert done.returncode == OUTPUT and "sub does not exist" in errors(done.stderr)[0], done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_correlations_that_cannot_be_added_up_keep_their_parts(annulus, tmp_path):

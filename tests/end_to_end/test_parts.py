@@ -9,6 +9,8 @@ from fractions import Fraction
 import h5py
 import numpy
 import pytest
+import silx.io
+import silx.io.nxdata
 
 SOME_BAD = 7
 # Dates and their checksums, and the options by which the runs of these tests differ.
@@ -187,6 +189,15 @@ def test_commands_read_masters_as_they_read_outputs(annulus, outputs, master, tm
         assert (tmp_path / "picture.png").stat().st_size > 1000
 
 
+def test_viewers_read_masters(outputs, master):
+    with silx.io.open(str(master[0])) as file, h5py.File(outputs[1]) as whole:
+        plot = silx.io.nxdata.get_default(file)
+        assert plot.is_valid, plot.issues
+        numpy.testing.assert_array_equal(plot.signal[()], whole["entry/data/I"][()])
+        numpy.testing.assert_array_equal(plot.errors[()], whole["entry/data/I_errors"][()])
+        numpy.testing.assert_array_equal(file["/entry/frames/columns/x"][()], whole["entry/frames/columns/x"][()])
+
+
 def test_a_part_that_is_missing_or_changed_is_an_error_and_never_a_number(annulus, outputs, tmp_path):
     def cut(part):
         with h5py.File(part, "r+") as file:
@@ -251,6 +262,34 @@ def test_parts_that_are_missing_at_the_end_are_named(annulus, outputs, tmp_path)
     assert json.loads(done.stdout)["missing_parts"] == ["1/3", "3/3"] and "parts 1 and 3 of 3 are not among" in done.stderr
     done = good(annulus("merge", *parts, "-o", path, "--overwrite", "--json"), SOME_BAD)
     assert json.loads(done.stdout)["missing_parts"] == [] and done.stderr == ""
+
+
+def test_parts_are_merged_in_steps(annulus, outputs, tmp_path):
+    path, parts = copied(outputs, tmp_path / "run")
+    some, again, mean = (path.parent / f"{name}.nxs" for name in ("some", "again", "mean"))
+    for words in ([], ["--virtual"]):
+        good(annulus("merge", parts[2], parts[0], "-o", some, "--overwrite", *words), 0, SOME_BAD)
+        done = good(annulus("merge", some, "-o", again, "--overwrite", "--json"), 0, SOME_BAD)
+        assert json.loads(done.stdout)["missing_parts"] == ["2/3"] and "part 2 of 3 is not among the files" in done.stderr
+        done = good(annulus("merge", parts[1], again, "-o", path, "--overwrite", "--json"), SOME_BAD)
+        assert json.loads(done.stdout)["missing_parts"] == [] and done.stderr == ""
+        assert_same(path, outputs[1])
+        done = good(annulus("merge", again, parts[1], "-o", path, "--overwrite", "--json"), SOME_BAD)
+        assert json.loads(done.stdout)["missing_parts"] == [] and done.stderr == ""
+        assert_same(path, outputs[1])
+    # A mean is of no part.
+    good(annulus("merge", again, "-o", mean, "--mean"), 0, SOME_BAD)
+    assert "merged_parts" not in str(sorted(contents(mean)))
+
+
+def test_what_goes_on_with_some_parts_is_all_there(annulus, inputs, outputs, tmp_path):
+    """A run of the whole scan adds what is missing, and no part is missing any more."""
+    path, parts = copied(outputs, tmp_path / "run")
+    some = path.parent / "some.nxs"
+    good(annulus("merge", parts[0], parts[2], "-o", some), 0, SOME_BAD)
+    good(annulus("integrate", *inputs.options, "-o", some, "--append"), SOME_BAD)
+    done = annulus("merge", some, "-o", path)
+    assert "not among" not in done.stderr + done.stdout
 
 
 def test_parts_of_other_numbers_of_parts_are_refused(annulus, inputs, outputs, tmp_path):
@@ -442,6 +481,61 @@ def test_a_correlation_without_all_parts_says_which_and_is_not_finished(annulus,
     images = whole.parent / "polar.npy"
     good(annulus("correlate", "--polar", "--legendre", 4, "--flat-ewald", images, "-o", merged, "--append"))
     assert_same_correlation(merged, whole)
+
+
+@pytest.fixture(scope="module")
+def four(annulus, tmp_path_factory):
+    """The correlation of 50 polar images, and those of its four parts."""
+    folder = tmp_path_factory.mktemp("four")
+    images = folder / "polar.npy"
+    numpy.save(images, numpy.random.default_rng(12).poisson(30, (50, 6, 16)).astype(numpy.float32))
+    options = ["correlate", "--polar", "--legendre", 4, "--flat-ewald", images]
+    good(annulus(*options, "-o", folder / "whole.nxs"))
+    parts = [folder / f"c{k}.nxs" for k in (1, 2, 3, 4)]
+    for k, part in enumerate(parts, 1):
+        good(annulus(*options, "-o", part, "--part", f"{k}/4"))
+    return folder / "whole.nxs", parts
+
+
+def test_parts_of_correlations_are_merged_in_steps(annulus, four, tmp_path):
+    whole, parts = four
+
+    def merged(name, *inputs):
+        done = good(annulus("merge", *inputs, "-o", tmp_path / name, "--json"))
+        return tmp_path / name, json.loads(done.stdout)["missing_parts"], json.loads(done.stdout)["finished"], done.stderr
+    one, missing, finished, said = merged("12.nxs", *parts[:2])
+    assert missing == ["3/4", "4/4"] and not finished and "parts 3 and 4 of 4 are not among the files" in said
+    other, missing, finished, _ = merged("43.nxs", *parts[:1:-1])
+    assert missing == ["1/4", "2/4"] and not finished
+    for number, inputs in enumerate(((one, other), (other, one), (one, parts[3], parts[2]))):
+        path, missing, finished, said = merged(f"all_{number}.nxs", *inputs)
+        assert missing == [] and finished and said == ""
+        assert_same_correlation(path, whole)
+    three, missing, finished, said = merged("123.nxs", one, parts[2])
+    assert missing == ["4/4"] and not finished and "part 4 of 4 is not among the files" in said
+    path, missing, finished, said = merged("1234.nxs", parts[3], three)
+    assert missing == [] and finished and said == ""
+    assert_same_correlation(path, whole)
+
+
+def test_correlations_with_other_coefficients_are_refused(annulus, four, tmp_path):
+    images = four[0].parent / "polar.npy"
+    for words, said in ((["--legendre", 6, "--flat-ewald"], "--legendre: 4 on a flat Ewald sphere here, 6 on"),
+                        ([], "--legendre: 4 on a flat Ewald sphere here, not given there")):
+        other = tmp_path / f"other_{len(words)}.nxs"
+        good(annulus("correlate", "--polar", *words, images, "-o", other, "--part", "2/4"))
+        done = annulus("merge", four[1][0], other, "-o", tmp_path / "x.nxs")
+        assert done.returncode == 3 and said in done.stderr and not (tmp_path / "x.nxs").exists(), done.stderr
+
+
+def test_an_image_counts_once_also_if_its_file_has_grown(annulus, tmp_path):
+    """A file of one image is known by another number than one of several."""
+    images = numpy.random.default_rng(5).poisson(30, (3, 6, 16)).astype(numpy.float32)
+    for number in (1, 3):
+        numpy.save(tmp_path / "images.npy", images[:number])
+        good(annulus("correlate", "--polar", "--scale", 3, tmp_path / "images.npy", "-o", tmp_path / f"{number}.nxs"))
+    done = annulus("merge", tmp_path / "1.nxs", tmp_path / "3.nxs", "-o", tmp_path / "x.nxs")
+    assert done.returncode == 3 and "its image 0 was correlated twice" in done.stderr and not (tmp_path / "x.nxs").exists()
 
 
 # Parts that do not belong together, although nothing in their frames says so.

@@ -3,11 +3,13 @@
 #include <annulus/core/url.hpp>
 #include <annulus/engine/columns.hpp>
 #include <annulus/engine/correlate.hpp>
+#include <annulus/engine/ranked_run.hpp>
 #include <annulus/engine/share.hpp>
 #include <annulus/engine/snapshot_scan.hpp>
 #include <annulus/fxs/correlation_file.hpp>
 #include <annulus/fxs/correlation_reader.hpp>
 #include <annulus/fxs/snapshot_correlator.hpp>
+#include <annulus/outputs/master_file.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -231,6 +233,9 @@ Correlation continued(const fs::path& output, const CorrelateConfig& config,
   if (!is_correlation_file(output)) refuse_to_continue(output, "is not a correlation that annulus wrote");
   Correlation begun = read_correlation_sums(output);
   check_setup(output, config, record, begun.record);
+  // What comes now is of no part.
+  std::erase_if(begun.record.origin.options,
+                [](const auto& option) { return option.first == kMergedPartsOption; });
   return begun;
 }
 
@@ -278,6 +283,7 @@ CorrelateReport run_share(const CorrelateConfig& config, const Share* share, con
     report.output = share->name_part({output, scan.urls(), scan.stream().expected(), check}).path;
   }
   const bool exists = check_place_of(config, report.output);
+  if (!is_part) clear_parts(reduction, real_output(report.output));
 
   SnapshotOptions options;
   options.threads = reduction.backend_options.threads;
@@ -371,6 +377,19 @@ bool check_place_of(const CorrelateConfig& config, const fs::path& output) {
                 "`append` goes on with it, `overwrite` replaces it, or choose another `output`");
   }
   return check_correlation_place(output, reduction.overwrite || reduction.append);
+}
+
+void clear_parts(const IntegrateConfig& reduction, const fs::path& output) {
+  const std::vector<fs::path> parts = find_parts(output);
+  if (parts.empty()) return;
+  if (!reduction.overwrite) {
+    throw Error(ErrorKind::kOutput, parts_folder(output).string(), "holds parts of an earlier run",
+                reduction.append
+                    ? "a run of the whole scan that is given the name of its `output` goes on with it"
+                    : "`append` goes on with it, `overwrite` replaces it");
+  }
+  remove_outputs(parts);
+  remove_parts(output);
 }
 
 CorrelateReport correlate(const CorrelateConfig& config, const RunHooks& hooks, std::stop_token stop) {

@@ -42,6 +42,11 @@ CorrelateReport correlate(const CorrelateConfig& config, const Share& share, con
 // there is one already.
 bool check_place_of(const CorrelateConfig& config, const std::filesystem::path& output);
 
+// What ranks of an earlier run left beside the output (outputs/master_file.hpp) would enter the sums of
+// whoever goes on with it. Removes it if the run replaces what is there, and refuses it otherwise: throws
+// kOutput.
+void clear_parts(const IntegrateConfig& reduction, const std::filesystem::path& output);
+
 // The scale that a run over all inputs takes: of the first images of the scan, whatever an output holds.
 int find_scale(const CorrelateConfig& config, std::stop_token stop = {});
 

@@ -1,6 +1,7 @@
 #include <annulus/core/clock.hpp>
 #include <annulus/core/error.hpp>
 #include <annulus/engine/correlate_ranks.hpp>
+#include <annulus/engine/packed_snapshots.hpp>
 #include <annulus/engine/ranked_run.hpp>
 #include <annulus/fxs/correlation_file.hpp>
 #include <annulus/fxs/correlation_reader.hpp>
@@ -19,7 +20,6 @@
 #include <optional>
 #include <span>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,56 +27,6 @@ namespace annulus {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Rows as they lie in memory, then the texts of each.
-std::vector<std::byte> packed(const SnapshotTable& table) {
-  static_assert(std::is_trivially_copyable_v<Snapshot>);
-  std::vector<std::byte> bytes;
-  const auto put = [&](const void* data, std::size_t size) {
-    const auto* const first = static_cast<const std::byte*>(data);
-    bytes.insert(bytes.end(), first, first + size);
-  };
-  const auto put_texts = [&](const std::vector<std::string>& texts) {
-    const std::uint64_t count = texts.size();
-    put(&count, sizeof count);
-    for (const std::string& text : texts) {
-      const std::uint64_t size = text.size();
-      put(&size, sizeof size);
-      put(text.data(), text.size());
-    }
-  };
-  put_texts(table.sources());
-  put_texts(table.reasons());
-  put(table.rows().data(), table.rows().size() * sizeof(Snapshot));
-  return bytes;
-}
-
-SnapshotTable unpacked(std::span<const std::byte> bytes) {
-  const auto get = [&](void* data, std::size_t size) {
-    std::memcpy(data, bytes.data(), size);
-    bytes = bytes.subspan(size);
-  };
-  const auto get_texts = [&] {
-    std::uint64_t count = 0, size = 0;
-    get(&count, sizeof count);
-    std::vector<std::string> texts(count);
-    for (std::string& text : texts) {
-      get(&size, sizeof size);
-      text.resize(size);
-      if (size > 0) get(text.data(), size);
-    }
-    return texts;
-  };
-  const std::vector<std::string> sources = get_texts();
-  const std::vector<std::string> reasons = get_texts();
-  SnapshotTable table;
-  while (!bytes.empty()) {
-    Snapshot row;
-    get(&row, sizeof row);
-    table.add(row, sources.at(row.source), row.reason == 0 ? "" : reasons.at(row.reason - 1));
-  }
-  return table;
-}
 
 // No sum over ranks can be larger than the sum of their largest.
 double largest(const CorrelationSums& sums) {
@@ -98,7 +48,7 @@ class SharedCorrelation {
   void agree_on_scale();
   PartPlace begin_part(const SharedScan& scan);
   void make_room() const;
-  void forget_parts_of_output() const;
+  void forget_contained_parts() const;
   void correlate_part();
   bool any_failed();
   void keep_part();
@@ -106,14 +56,14 @@ class SharedCorrelation {
   void add_up();
   void keep_whole_as_part();
   void write_whole();
-  void remove_parts() const;
 
   const CorrelateConfig& config_;
   Ranks& ranks_;
   RankedRun common_;
   std::int64_t scale_ = 0;
-  fs::path output_;              // of the whole, as soon as all have begun
-  std::vector<fs::path> older_;  // files of earlier runs that none of us goes on with
+  fs::path output_;                     // of the whole, as soon as all have begun
+  std::vector<fs::path> older_;         // files of earlier runs that none of us goes on with
+  std::optional<FileStamp> contained_;  // of an output whose images a part has, too: the part counts
   std::shared_ptr<StoredFrames> held_elsewhere_;
   CorrelateReport report_;
   SnapshotTable all_snapshots_;  // in the first rank
@@ -136,20 +86,23 @@ void SharedCorrelation::agree_on_scale() {
   std::memcpy(&scale_, told.data(), sizeof scale_);
 }
 
-// A job that was killed after it had written the output, and before its parts were gone.
-void SharedCorrelation::forget_parts_of_output() const {
-  if (!fs::exists(output_)) return;
-  const SnapshotTable whole = read_correlation_record(output_).snapshots;
-  const auto rows_of = [](const SnapshotTable& table) {
-    std::vector<std::pair<SourceId, std::uint64_t>> rows;
-    for (const Snapshot& row : table.rows()) rows.emplace_back(row.source_id, row.in_source);
-    std::ranges::sort(rows);
-    return rows;
-  };
-  const auto in_whole = rows_of(whole);
-  for (const fs::path& part : find_parts(output_)) {
-    const auto in_part = rows_of(read_correlation_record(part).snapshots);
-    if (std::ranges::includes(in_whole, in_part)) fs::remove(part);
+// A job that was killed after it had written the output, or one part of everything, and before the parts of
+// it were gone.
+void SharedCorrelation::forget_contained_parts() const {
+  std::vector<SnapshotTable> kept;
+  const auto read = [](const fs::path& file) { return read_correlation_record(file).snapshots; };
+  if (fs::exists(output_)) kept.push_back(read(output_));
+  std::vector<std::pair<fs::path, SnapshotTable>> parts;
+  for (const fs::path& part : find_parts(output_)) parts.emplace_back(part, read(part));
+  // Those with the most images first: they contain others.
+  std::ranges::stable_sort(parts, std::ranges::greater{},
+                           [](const auto& part) { return part.second.rows().size(); });
+  for (auto& [path, table] : parts) {
+    if (std::ranges::any_of(kept, [&](const SnapshotTable& other) { return contains_all(other, table); })) {
+      fs::remove(path);
+    } else {
+      kept.push_back(std::move(table));
+    }
   }
 }
 
@@ -157,19 +110,17 @@ void SharedCorrelation::forget_parts_of_output() const {
 void SharedCorrelation::make_room() const {
   const IntegrateConfig& reduction = config_.reduction;
   check_place_of(config_, output_);
-  const fs::path folder = parts_folder(output_);
+  check_correlation_is_free(output_);
   if (reduction.append) {
-    forget_parts_of_output();
+    forget_contained_parts();
   } else {
-    const std::vector<fs::path> parts = find_parts(output_);
-    if (!parts.empty() && !reduction.overwrite) {
-      throw Error(ErrorKind::kOutput, folder.string(), "holds parts of an earlier run",
-                  "`append` goes on with it, `overwrite` replaces it");
-    }
-    remove_outputs(parts);
+    clear_parts(reduction, output_);
+    // A job that is killed is gone on with, and what it replaces is none of its images.
+    if (fs::exists(output_)) remove_outputs({output_});
   }
+  const fs::path folder = parts_folder(output_);
   std::error_code failed;
-  fs::create_directories(folder, failed);
+  fs::create_directory(folder, failed);
   if (failed) throw Error(ErrorKind::kOutput, folder.string(), "cannot be made: " + failed.message());
 }
 
@@ -182,18 +133,28 @@ PartPlace SharedCorrelation::begin_part(const SharedScan& scan) {
   // All have read what there is before anybody writes.
   together(ranks_, [&] {
     held_elsewhere_ = std::make_shared<StoredFrames>(fs::current_path());
-    std::vector<fs::path> files = find_parts(output_);
-    if (config_.reduction.append && fs::exists(output_)) files.push_back(output_);
-    for (const fs::path& file : files) {
-      scan.check(file);
-      if (file == ours) continue;
-      const CorrelationRecord record = read_correlation_record(file);
-      for (const Snapshot& row : record.snapshots.rows())
+    const auto hold = [&](const SnapshotTable& table) {
+      for (const Snapshot& row : table.rows())
         held_elsewhere_->add(row.source_id, row.in_source, row.status == SnapshotStatus::kBad);
-      bool of_a_rank = false;
-      for (unsigned rank = 0; rank < ranks_.size(); ++rank) of_a_rank |= file == part_name(output_, rank);
-      if (!of_a_rank) older_.push_back(file);
+    };
+    std::optional<SnapshotTable> whole;
+    if (config_.reduction.append && fs::exists(output_)) {
+      scan.check(output_);
+      whole = read_correlation_record(output_).snapshots;
     }
+    for (const fs::path& part : find_parts(output_)) {
+      scan.check(part);
+      const SnapshotTable table = read_correlation_record(part).snapshots;
+      if (whole && contains_all(table, *whole)) contained_ = stamp_of(output_);
+      if (part == ours) continue;
+      hold(table);
+      bool of_a_rank = false;
+      for (unsigned rank = 0; rank < ranks_.size(); ++rank) of_a_rank |= part == part_name(output_, rank);
+      if (!of_a_rank) older_.push_back(part);
+    }
+    if (!whole || contained_) return;
+    hold(*whole);
+    older_.push_back(output_);
   });
   return {ours};
 }
@@ -223,23 +184,41 @@ void SharedCorrelation::keep_part() {
   write_correlation(part_name(output_, ranks_.rank()), record, report_.correlation.sums, true);
 }
 
-// The rows of all ranks, and of what earlier runs left, in the first one: as those of the whole.
+// The rows of all ranks, and of what earlier runs left, in the first one: as those of the whole. Those of the
+// output come first, as when one process goes on with it.
 void SharedCorrelation::gather_snapshots() {
-  const auto rows = ranks_.gather(packed(report_.correlation.record.snapshots));
+  const CorrelationRecord& ours = report_.correlation.record;
+  const std::string& here = ours.origin.working_directory;
+  const auto rows = ranks_.gather(packed(ours.snapshots, here));
   together(ranks_, [&] {
     if (!ranks_.is_first()) return;
+    if (contained_ && stamp_of(output_) != contained_) {
+      throw Error(ErrorKind::kOutput, output_.string(),
+                  "another program wrote this file meanwhile, so it is not touched",
+                  "let one program at a time write it, or choose another `output`");
+    }
+    const auto read = [&](const fs::path& file) {
+      CorrelationRecord record = read_correlation_record(file);
+      return named_from(here, std::move(record.snapshots), record.origin.working_directory);
+    };
+    SnapshotTable before;
     std::vector<SnapshotTable> tables;
-    for (const auto& bytes : rows) tables.push_back(unpacked(bytes));
+    if (contained_) before = read(output_);
+    for (const auto& bytes : rows) tables.push_back(unpacked(bytes, here));
     for (const fs::path& file : older_) {
-      CorrelationRecord older = read_correlation_record(file);
-      const std::string& folder = older.origin.working_directory;
-      tables.push_back(folder == report_.correlation.record.origin.working_directory
-                           ? std::move(older.snapshots)
-                           : with_folder(older.snapshots, folder));
+      if (file == output_) {
+        before = read(file);
+      } else {
+        tables.push_back(read(file));
+      }
     }
     std::vector<const SnapshotTable*> pointers;
-    for (const SnapshotTable& table : tables) pointers.push_back(&table);
-    all_snapshots_ = join(pointers);
+    for (SnapshotTable& table : tables) {
+      if (contained_) table = without(table, before);
+      pointers.push_back(&table);
+    }
+    const SnapshotTable ours_and_parts = join(pointers);
+    all_snapshots_ = join({&before, &ours_and_parts});
   });
 }
 
@@ -312,20 +291,7 @@ void SharedCorrelation::write_whole() {
       throw;
     }
   }
-  remove_parts();
-}
-
-// Also files that a killed program had begun to write beside them.
-void SharedCorrelation::remove_parts() const {
-  const fs::path folder = parts_folder(output_);
-  std::error_code ignored;
-  std::vector<fs::path> left;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("part_") && name.find(".nxs") != std::string::npos) left.push_back(entry.path());
-  }
-  for (const fs::path& part : left) fs::remove(part, ignored);
-  fs::remove(folder, ignored);
+  remove_parts(output_);
 }
 
 CorrelateReport SharedCorrelation::run() {
@@ -367,7 +333,8 @@ CorrelateReport SharedCorrelation::run() {
 CorrelateReport correlate(const CorrelateConfig& config, Ranks& ranks, const RunHooks& hooks,
                           std::stop_token stop) {
   const std::string& output = config.reduction.output;
-  const bool goes_on = config.reduction.append && !output.empty() && !find_parts(real_output(output)).empty();
+  const bool goes_on = config.reduction.append && config.reduction.part.empty() && !output.empty() &&
+                       !find_parts(real_output(output)).empty();
   if (ranks.size() == 1 && !goes_on) return correlate(config, hooks, stop);
   together(ranks, [&] {
     if (!config.fast) return;

@@ -146,6 +146,7 @@ class Merger {
     RunDescription run = describe_merged(rows_, options_.output);
     run.of_other_frames = true;
     run.expected_frames = 1;
+    std::erase_if(run.options, [](const auto& option) { return option.first == kMergedPartsOption; });
     run.options.emplace_back("merged", describe_sources(value, all.frames));
     std::error_code unknown;
     run.working_directory = fs::current_path(unknown);

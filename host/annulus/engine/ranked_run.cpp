@@ -106,6 +106,8 @@ void RankedRun::agree_on(const SharedScan& scan) {
   for (const std::string& file : scan.files) hash.add_array(file);
   const std::string digest = hash.finish();
   const auto ours = std::as_bytes(std::span(digest));
+  // Those who cannot begin come here (do_part()), and send no digest.
+  together(ranks_, [] {});
   const auto all = ranks_.gather(ours);
   together(ranks_, [&] {
     for (std::size_t rank = 1; rank < all.size(); ++rank) {
@@ -142,7 +144,7 @@ void RankedRun::do_part(const std::function<void()>& work) {
   } catch (const FailedTogether&) {
     throw;
   } catch (const Error& error) {
-    // The others wait for us where the parts begin.
+    // The others wait for us where they agree on the scan.
     if (!begun_) together(ranks_, [&] { throw error; });
     failure_ = error;
   }

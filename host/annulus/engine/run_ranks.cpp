@@ -7,6 +7,7 @@
 #include <annulus/outputs/master_file.hpp>
 #include <annulus/outputs/nexus_sink.hpp>
 #include <annulus/outputs/reader.hpp>
+#include <annulus/outputs/sink_checks.hpp>
 #include <annulus/ranks/together.hpp>
 
 #include <fmt/format.h>
@@ -75,6 +76,7 @@ void SharedRun::check_folder(const std::vector<fs::path>& parts) const {
 
 // What earlier runs left is refused, removed, or gone on with. Only the first rank does this.
 void SharedRun::make_room() const {
+  check_output_folder(master_);
   std::error_code ignored;
   const fs::path folder = parts_folder(master_);
   const std::vector<fs::path> parts = find_parts(master_);
@@ -95,7 +97,7 @@ void SharedRun::make_room() const {
                 "`append` goes on with it, `overwrite` replaces it");
   }
   std::error_code failed;
-  fs::create_directories(folder, failed);
+  fs::create_directory(folder, failed);
   if (failed) throw Error(ErrorKind::kOutput, folder.string(), "cannot be made: " + failed.message());
   try {
     check_master_place(master_, config_.append ? IfExists::kAppend : IfExists::kOverwrite);
@@ -135,9 +137,7 @@ void SharedRun::write_whole() {
   const ReductionSummary& summary = report_.summary;
   report_.output = master_;
   if (summary.frames == 0 && !config_.append && (report_.failed || summary.interrupted)) {
-    std::error_code ignored;
-    for (const fs::path& part : find_parts(master_)) fs::remove(part, ignored);
-    fs::remove(parts_folder(master_), ignored);
+    remove_parts(master_);
     report_.output_removed = true;
     return;
   }

@@ -20,16 +20,29 @@ std::string images_of(const std::string& plan_hash) {
 
 std::string name_or_none(const std::string& name) { return name.empty() ? "not given" : name; }
 
+std::string coefficients_of(const std::optional<LegendreChoice>& choice) {
+  if (!choice) return "not given";
+  if (choice->wavelength == 0) return fmt::format("{} on a flat Ewald sphere", choice->highest);
+  return fmt::format("{} at a wavelength of {}", choice->highest, choice->wavelength);
+}
+
 const char* means_of(const PolarOptions& options) {
   return options.subtract_mean ? "means are subtracted" : "means are kept";
 }
 
+std::string differ(const std::string& what, const std::string& one, const std::string& other) {
+  return fmt::format("{}: {} here, {} there", what, one, other);
+}
+
 }  // namespace
 
+std::string difference_of(const std::optional<LegendreChoice>& here,
+                          const std::optional<LegendreChoice>& there) {
+  if (here == there) return {};
+  return differ("`legendre`", coefficients_of(here), coefficients_of(there));
+}
+
 std::string difference_of(const CorrelationSetup& here, const CorrelationSetup& there) {
-  const auto differ = [](const std::string& what, const std::string& one, const std::string& other) {
-    return fmt::format("{}: {} here, {} there", what, one, other);
-  };
   if (here.shape != there.shape) {
     return differ("shape", fmt::format("{} rings x {} angles", here.shape.rings, here.shape.angles),
                   fmt::format("{} x {}", there.shape.rings, there.shape.angles));

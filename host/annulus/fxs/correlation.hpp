@@ -37,6 +37,10 @@ struct LegendreChoice {
   bool operator==(const LegendreChoice&) const = default;
 };
 
+// "`legendre`: 4 here, not given there". Empty if both make the same coefficients.
+std::string difference_of(const std::optional<LegendreChoice>& here,
+                          const std::optional<LegendreChoice>& there);
+
 // How it came to be: written once, and taken over by those who add to it.
 struct CorrelationOrigin {
   std::string backend;

@@ -318,4 +318,6 @@ bool check_correlation_place(const fs::path& path, bool overwrite) {
   return check_place(path, overwrite, kKind);
 }
 
+void check_correlation_is_free(const fs::path& path) { check_replacing(path, kKind); }
+
 }  // namespace annulus

@@ -26,4 +26,8 @@ void write_correlation(const std::filesystem::path& path, const CorrelationRecor
 // already.
 bool check_correlation_place(const std::filesystem::path& path, bool overwrite);
 
+// The same for one that is there, and that a run which takes long replaces only at its end: nobody else may
+// have it open.
+void check_correlation_is_free(const std::filesystem::path& path);
+
 }  // namespace annulus

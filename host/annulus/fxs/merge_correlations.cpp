@@ -13,18 +13,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_agreement(const fs::path& first, const CorrelationSetup& here, const fs::path& path,
-                     const CorrelationSetup& there) {
-  const std::string difference = difference_of(here, there);
+void check_agreement(const fs::path& first, const CorrelationRecord& here, const fs::path& path,
+                     const CorrelationRecord& there) {
+  std::string difference = difference_of(here.setup, there.setup);
+  if (difference.empty()) difference = difference_of(here.legendre, there.legendre);
   if (difference.empty()) return;
   throw Error(ErrorKind::kInput, path.string(),
               fmt::format("cannot be added to {}: {}", first.string(), difference),
-              "correlate all with the same plan, scale and limits");
+              "correlate all with the same plan, scale, limits and coefficients");
 }
 
-void note_part(const CorrelationRecord& record, PartsThere& parts) {
-  const auto part = part_of_scan(record.origin.config_json, record.origin.working_directory);
+// Returns whether all of it is finished, but for parts that are missing.
+bool note_parts(const CorrelationRecord& record, PartsThere& parts) {
+  const CorrelationOrigin& origin = record.origin;
+  const auto part = part_of_scan(origin.config_json, origin.working_directory);
   if (part) parts.add(*part);
+  const auto merged = merged_parts(origin.options, origin.config_json, origin.working_directory,
+                                   record.snapshots.rows().size());
+  if (!merged || record.finished) return record.finished;
+  for (const PartOfScan& inside : merged->parts) parts.add(inside);
+  return merged->finished;
 }
 
 void make_no_part(CorrelationOrigin& origin) {
@@ -49,26 +57,30 @@ MergedCorrelations merge_correlations(const std::vector<fs::path>& inputs, const
   }
   Correlation all = read_correlation_sums(inputs.front());
   PartsThere parts;
-  note_part(all.record, parts);
+  bool finished = note_parts(all.record, parts);
   std::vector<SnapshotTable> tables;
   tables.push_back(std::move(all.record.snapshots));
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     Correlation next = read_correlation_sums(inputs[i]);
-    check_agreement(inputs.front(), all.record.setup, inputs[i], next.record.setup);
-    note_part(next.record, parts);
+    check_agreement(inputs.front(), all.record, inputs[i], next.record);
+    finished = note_parts(next.record, parts) && finished;
     all.sums.add(next.sums);
-    all.record.finished = all.record.finished && next.record.finished;
-    const std::string& folder = next.record.origin.working_directory;
-    if (folder != all.record.origin.working_directory)
-      next.record.snapshots = with_folder(next.record.snapshots, folder);
-    tables.push_back(std::move(next.record.snapshots));
+    tables.push_back(named_from(all.record.origin.working_directory, std::move(next.record.snapshots),
+                                next.record.origin.working_directory));
   }
   std::vector<const SnapshotTable*> pointers;
   for (const SnapshotTable& table : tables) pointers.push_back(&table);
   all.record.snapshots = join(pointers);
   make_no_part(all.record.origin);
   const std::vector<Part> missing = parts.missing();
-  all.record.finished = all.record.finished && missing.empty();
+  all.record.finished = finished && missing.empty();
+  CorrelationOrigin& origin = all.record.origin;
+  std::erase_if(origin.options, [](const auto& option) { return option.first == kMergedPartsOption; });
+  if (!missing.empty()) {
+    const MergedParts merged{parts.all(), all.record.snapshots.rows().size(), finished};
+    origin.options.emplace_back(kMergedPartsOption,
+                                text_of(merged, origin.config_json, origin.working_directory));
+  }
   write_correlation(output, all.record, all.sums, overwrite);
   const SnapshotTable& snapshots = all.record.snapshots;
   return {inputs.size(),

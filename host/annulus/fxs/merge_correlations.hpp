@@ -18,9 +18,9 @@ struct MergedCorrelations {
 
 // What one run over all their images would have written, but for times and texts about the run: those of the
 // first file, made no part. Where parts of a scan are missing, it is not finished, so that others may go on
-// with it. Throws kInput, and writes nothing, if shapes, rings, scales, plans or limits differ, for
-// previews, and if an image is in two of the files; kOutput as write_correlation() does. One file after the
-// other is in memory.
+// with it. Throws kInput, and writes nothing, if shapes, rings, scales, plans, limits or choices of
+// coefficients differ, for previews, and if an image is in two of the files; kOutput as write_correlation()
+// does. One file after the other is in memory.
 MergedCorrelations merge_correlations(const std::vector<std::filesystem::path>& inputs,
                                       const std::filesystem::path& output, bool overwrite);
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
+#include <utility>
 
 namespace annulus {
 namespace {
@@ -16,9 +16,7 @@ struct Entry {
 };
 
 void check_different(std::vector<Entry> entries) {
-  const auto identity = [](const Entry& entry) {
-    return std::tie(entry.row->source_id, entry.row->in_source);
-  };
+  const auto identity = [](const Entry& entry) { return id_of(*entry.row); };
   std::ranges::sort(entries, {}, identity);
   const auto twice = std::ranges::adjacent_find(entries, {}, identity);
   if (twice == entries.end()) return;
@@ -27,7 +25,17 @@ void check_different(std::vector<Entry> entries) {
               "every image may count once: leave one of the files out");
 }
 
+std::vector<ImageId> sorted_ids(const SnapshotTable& table) {
+  std::vector<ImageId> ids;
+  ids.reserve(table.rows().size());
+  for (const Snapshot& row : table.rows()) ids.push_back(id_of(row));
+  std::ranges::sort(ids);
+  return ids;
+}
+
 }  // namespace
+
+ImageId id_of(const Snapshot& row) { return {without_number(row.source_id), row.in_source}; }
 
 std::uint32_t SnapshotTable::Texts::place_of(const std::string& text) {
   // The images of a source follow each other.
@@ -49,11 +57,27 @@ void SnapshotTable::add(Snapshot row, const std::string& source, const std::stri
   rows_.push_back(row);
 }
 
-SnapshotTable with_folder(const SnapshotTable& table, const std::filesystem::path& folder) {
+SnapshotTable named_from(const std::filesystem::path& here, SnapshotTable table,
+                         const std::filesystem::path& folder) {
+  if (folder == here) return table;
   SnapshotTable named;
   for (const Snapshot& row : table.rows())
     named.add(row, (folder / table.source_of(row)).string(), table.reason_of(row));
   return named;
+}
+
+bool contains_all(const SnapshotTable& all, const SnapshotTable& some) {
+  return some.rows().size() <= all.rows().size() && std::ranges::includes(sorted_ids(all), sorted_ids(some));
+}
+
+SnapshotTable without(const SnapshotTable& table, const SnapshotTable& other) {
+  const std::vector<ImageId> ids = sorted_ids(other);
+  SnapshotTable rest;
+  for (const Snapshot& row : table.rows()) {
+    if (!std::ranges::binary_search(ids, id_of(row)))
+      rest.add(row, table.source_of(row), table.reason_of(row));
+  }
+  return rest;
 }
 
 SnapshotTable join(const std::vector<const SnapshotTable*>& tables) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace annulus {
@@ -28,6 +29,10 @@ struct Snapshot {
   std::uint32_t reason = 0;  // in SnapshotTable::reasons(), from 1; 0: none
   SnapshotStatus status = SnapshotStatus::kCounted;
 };
+
+// What an image is known by, however often and under whatever name it was correlated.
+using ImageId = std::pair<SourceId, std::uint64_t>;
+ImageId id_of(const Snapshot& row);
 
 // Texts are kept once, however many rows have them.
 class SnapshotTable {
@@ -57,8 +62,16 @@ class SnapshotTable {
   std::array<std::uint64_t, 3> counts_ = {};
 };
 
-// The same, with names of sources that do not depend on the working directory, which was `folder`.
-SnapshotTable with_folder(const SnapshotTable& table, const std::filesystem::path& folder);
+// The same, of a table whose names of sources are relative to `folder`, with names that are relative to
+// `here`: they stay as they are if that is the same folder, and are names from the root otherwise.
+SnapshotTable named_from(const std::filesystem::path& here, SnapshotTable table,
+                         const std::filesystem::path& folder);
+
+// Whether one has all snapshots of the other.
+bool contains_all(const SnapshotTable& all, const SnapshotTable& some);
+
+// The snapshots that another table does not have.
+SnapshotTable without(const SnapshotTable& table, const SnapshotTable& other);
 
 // The snapshots of several tables as one: by their places in the scan if no place occurs twice, as of parts
 // of a run, else one table after the other. Throws kInput if a snapshot is there twice.

@@ -259,6 +259,14 @@ bool is_part_name(const std::string& name) {
   return number.find_first_not_of("0123456789") == std::string::npos;
 }
 
+// As temporary_name() makes them of part_name().
+bool is_begun_part(const std::string& name) {
+  constexpr std::string_view kPart = ".nxs", kBegun = ".part";
+  const std::size_t end = name.find(kPart);
+  return end != std::string::npos && is_part_name(name.substr(0, end + kPart.size())) &&
+         name.substr(end + kPart.size()).starts_with('.') && name.ends_with(kBegun);
+}
+
 }  // namespace
 
 fs::path parts_folder(const fs::path& master) { return master.string() + ".parts"; }
@@ -275,6 +283,17 @@ std::vector<fs::path> find_parts(const fs::path& master) {
   }
   std::ranges::sort(parts);
   return parts;
+}
+
+void remove_parts(const fs::path& master) {
+  const fs::path folder = parts_folder(master);
+  std::vector<fs::path> ours = find_parts(master);
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (is_begun_part(entry.path().filename().string())) ours.push_back(entry.path());
+  }
+  for (const fs::path& path : ours) fs::remove(path, ignored);
+  fs::remove(folder, ignored);
 }
 
 void check_master_place(const fs::path& master, IfExists if_exists) {

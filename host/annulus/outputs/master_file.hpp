@@ -19,6 +19,10 @@ std::filesystem::path part_name(const std::filesystem::path& master, unsigned nu
 // All that lie there, by name. Empty if there is no such folder.
 std::vector<std::filesystem::path> find_parts(const std::filesystem::path& master);
 
+// Removes them all, with what programs that were killed had begun to write beside them, and the folder if
+// nothing else is in it. What cannot be removed stays.
+void remove_parts(const std::filesystem::path& master);
+
 struct MasterContent {
   std::uint64_t frames = 0;
   std::uint64_t bad = 0;

@@ -37,6 +37,11 @@ RunDescription describe_merged(const MergedRows& rows, const std::filesystem::pa
   // An output that was named after its input is still so.
   if (!option_of(first.header, "output").empty()) run.options.emplace_back("output", output.string());
   run.config_json = with_options(first.header.config_json, run.options);
+  run.without_option = kMergedPartsOption;
+  if (!rows.missing_parts.empty()) {
+    run.options.emplace_back(kMergedPartsOption, text_of(MergedParts{rows.parts, rows.frames},
+                                                         run.config_json, first.header.working_directory));
+  }
   run.expected_frames = rows.frames;
   run.columns = first.header.columns;
   run.made_from = first.path;

@@ -1,5 +1,6 @@
 #include <annulus/outputs/merged_rows.hpp>
 #include <annulus/outputs/nexus_layout.hpp>
+#include <annulus/outputs/stored_frames.hpp>
 #include <annulus/outputs/stored_recipe.hpp>
 #include <annulus/outputs/stored_rows.hpp>
 #include <annulus/outputs/stored_sums.hpp>
@@ -26,8 +27,8 @@ class KnownFrames {
  public:
   // The input that had it before.
   std::optional<std::size_t> add(const StoredRow& row, std::size_t input) {
-    constexpr std::uint64_t kOfSeveral = 1;  // says nothing about which source it is
-    const Key key{row.source[0] & ~kOfSeveral, row.source[1], row.in_source};
+    const SourceId source = without_number(row.source);
+    const Key key{source[0], source[1], row.in_source};
     const auto [found, is_new] = frames_.emplace(key, static_cast<std::uint32_t>(input));
     return is_new ? std::nullopt : std::optional<std::size_t>(found->second);
   }
@@ -87,7 +88,7 @@ class RowMerger {
     }
     check_same(path, file.header(), sums.job().plan->pixel_type);
     check_same_run(path, file.header());
-    note_part(path, file.header());
+    note_parts(path, file);
     const std::size_t number = merged_.inputs.size();
     MergeInput input{path, file.header(), file.frames(), 0, file.is_closed()};
     std::uint64_t row = 0;
@@ -117,6 +118,7 @@ class RowMerger {
     const std::uint64_t end =
         merged_.runs.empty() ? 0 : merged_.runs.back().number + merged_.runs.back().count;
     merged_.missing = end - merged_.frames;
+    merged_.parts = parts_.all();
     merged_.missing_parts = parts_.missing();
     return std::move(merged_);
   }
@@ -141,16 +143,23 @@ class RowMerger {
                  "renormalise some of them, so that all are divided by the same");
   }
 
-  void note_part(const fs::path& path, const OutputHeader& header) {
-    const auto part = part_of_scan(header.config_json, header.working_directory);
-    if (!part) return;
-    if (!first_part_) first_part_ = {path, *part};
-    const std::string what = difference_of_scans(first_part_->second, *part);
+  void note_parts(const fs::path& path, const PatternFile& file) {
+    const OutputHeader& header = file.header();
+    if (const auto part = part_of_scan(header.config_json, header.working_directory)) note_part(path, *part);
+    const auto merged =
+        merged_parts(header.options, header.config_json, header.working_directory, file.frames());
+    if (!merged) return;
+    for (const PartOfScan& part : merged->parts) note_part(path, part);
+  }
+
+  void note_part(const fs::path& path, const PartOfScan& part) {
+    if (!first_part_) first_part_ = {path, part};
+    const std::string what = difference_of_scans(first_part_->second, part);
     if (order_ == RowOrder::kByNumber && !what.empty()) {
       refuse_merge(path, fmt::format("does not fit {}: {}", first_part_->first.string(), what),
                    "merge parts of one scan; `scans` puts different scans one behind the other");
     }
-    parts_.add(*part);
+    parts_.add(part);
   }
 
   void add_row(std::size_t input, std::uint64_t row, std::uint64_t number) {

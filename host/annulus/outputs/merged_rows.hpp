@@ -41,6 +41,7 @@ struct MergedRows {
   std::uint64_t frames = 0;
   std::uint64_t bad = 0;
   std::uint64_t missing = 0;        // numbers before the last that no frame has
+  std::vector<PartOfScan> parts;    // of scans, that are there
   std::vector<Part> missing_parts;  // of the scans of which other parts are there
 };
 

@@ -184,7 +184,7 @@ Hdf5Handle open_sound(const std::filesystem::path& path) {
 
 // All but what has to come last: columns, where they are made anew, and checksums. Returns the entry.
 Hdf5Handle copy_but_checksums(hid_t file, hid_t from, const std::string& name, const RunDescription& run,
-                              const std::set<std::string>& skipped, const MakeRows& make_rows) {
+                              std::set<std::string> skipped, const MakeRows& make_rows) {
   const std::string now = iso_time();
   const std::string entry = layout::kEntry, reduction = layout::kReduction, input = layout::kInput;
   std::map<std::string, std::string> texts{{entry + "/start_time", now},
@@ -197,8 +197,9 @@ Hdf5Handle copy_but_checksums(hid_t file, hid_t from, const std::string& name, c
   Hdf5Handle made = create_group(file, "entry", "NXentry");
   write_end_time(file, now);
   write_flag(made.get(), "monitor_applied", false);  // until a frame says otherwise
-  StructureCopy(from, file, std::move(texts), skipped, make_rows).copy_group("/");
-  // Options that the program did not have when the other output was made.
+  if (!run.without_option.empty()) skipped.insert(option_path(from, run.without_option));
+  StructureCopy(from, file, std::move(texts), std::move(skipped), make_rows).copy_group("/");
+  // Options that the program did not have when the other output was made, or that it has not.
   const Hdf5Handle options(H5Gopen2(file, layout::kInput, H5P_DEFAULT), H5Gclose);
   for (const auto& [option, text] : run.options) {
     if (!has_object(options.get(), option) && !has_object(options.get(), option + "_option"))

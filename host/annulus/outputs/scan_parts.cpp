@@ -41,6 +41,15 @@ std::optional<std::size_t> first_difference(const std::vector<std::string>& one,
   return std::nullopt;
 }
 
+std::vector<std::string> inputs_in(const nlohmann::json& config) {
+  std::vector<std::string> inputs;
+  if (!config.is_object() || !config.contains("inputs") || !config["inputs"].is_array()) return inputs;
+  for (const nlohmann::json& input : config["inputs"]) {
+    if (input.is_string()) inputs.push_back(input.get<std::string>());
+  }
+  return inputs;
+}
+
 // "2 and 5 to 7"
 std::string numbers_in_words(const std::vector<std::uint64_t>& ascending) {
   std::vector<std::string> runs;
@@ -88,12 +97,63 @@ std::optional<PartOfScan> part_of_scan(const std::string& config_json,
   if (!config.is_object() || !config.contains("part") || !config["part"].is_string()) return std::nullopt;
   const std::optional<Part> part = part_in(config["part"].get<std::string>());
   if (!part) return std::nullopt;
-  PartOfScan found{*part, {}, working_directory};
-  if (!config.contains("inputs") || !config["inputs"].is_array()) return found;
-  for (const nlohmann::json& input : config["inputs"]) {
-    if (input.is_string()) found.inputs.push_back(input.get<std::string>());
+  return PartOfScan{*part, inputs_in(config), working_directory};
+}
+
+std::string text_of(const MergedParts& merged, const std::string& config_json,
+                    const std::filesystem::path& working_directory) {
+  const std::vector<std::string> inputs = inputs_in(nlohmann::json::parse(config_json, nullptr, false));
+  nlohmann::ordered_json scans = nlohmann::ordered_json::array();
+  const PartOfScan* last = nullptr;
+  for (const PartOfScan& part : merged.parts) {
+    const bool same = last != nullptr && last->part.count == part.part.count && last->inputs == part.inputs &&
+                      last->working_directory == part.working_directory;
+    if (!same) {
+      nlohmann::ordered_json scan{{"count", part.part.count}, {"numbers", nlohmann::ordered_json::array()}};
+      if (part.inputs != inputs || part.working_directory != working_directory) {
+        scan["inputs"] = part.inputs;
+        scan["working_directory"] = part.working_directory.string();
+      }
+      scans.push_back(std::move(scan));
+    }
+    scans.back()["numbers"].push_back(part.part.number);
+    last = &part;
   }
-  return found;
+  const nlohmann::ordered_json json{
+      {"frames", merged.frames}, {"finished", merged.finished}, {"scans", std::move(scans)}};
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::optional<MergedParts> merged_parts(const std::vector<std::pair<std::string, std::string>>& options,
+                                        const std::string& config_json,
+                                        const std::filesystem::path& working_directory,
+                                        std::uint64_t frames) {
+  const auto option =
+      std::ranges::find(options, kMergedPartsOption, &std::pair<std::string, std::string>::first);
+  if (option == options.end()) return std::nullopt;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(option->second);
+    MergedParts merged{{}, json.at("frames").get<std::uint64_t>(), json.at("finished").get<bool>()};
+    if (merged.frames != frames) return std::nullopt;
+    for (const nlohmann::json& scan : json.at("scans")) {
+      PartOfScan part{{1, scan.at("count").get<std::uint64_t>()}, {}, working_directory};
+      if (scan.contains("inputs")) {
+        part.inputs = inputs_in(scan);
+        part.working_directory = scan.at("working_directory").get<std::string>();
+      } else {
+        part.inputs = inputs_in(nlohmann::json::parse(config_json, nullptr, false));
+      }
+      for (const nlohmann::json& number : scan.at("numbers")) {
+        part.part.number = number.get<std::uint64_t>();
+        if (part.part.number == 0 || part.part.number > part.part.count || part.part.count > kMostParts)
+          return std::nullopt;
+        merged.parts.push_back(part);
+      }
+    }
+    return merged;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;  // somebody else's text
+  }
 }
 
 std::string difference_of_scans(const PartOfScan& here, const PartOfScan& there) {
@@ -113,6 +173,17 @@ void PartsThere::add(const PartOfScan& part) {
   auto scan = std::ranges::find_if(scans_, takes);
   if (scan == scans_.end()) scan = scans_.insert(scan, {part, {}});
   scan->numbers.insert(part.part.number);
+}
+
+std::vector<PartOfScan> PartsThere::all() const {
+  std::vector<PartOfScan> all;
+  for (const Scan& scan : scans_) {
+    for (const std::uint64_t number : scan.numbers) {
+      all.push_back(scan.first);
+      all.back().part.number = number;
+    }
+  }
+  return all;
 }
 
 std::vector<Part> PartsThere::missing() const {

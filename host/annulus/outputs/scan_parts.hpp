@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace annulus {
@@ -42,10 +43,30 @@ std::optional<PartOfScan> part_of_scan(const std::string& config_json,
 // Runs in different folders may call the same inputs differently: these are not compared.
 std::string difference_of_scans(const PartOfScan& here, const PartOfScan& there);
 
+// What an output that was merged of parts, of which others were missing, says of those that are in it.
+struct MergedParts {
+  std::vector<PartOfScan> parts;
+  std::uint64_t frames = 0;  // that the output has: runs that went on with it are no part
+  bool finished = true;      // all of these were: nothing is missing but other parts
+};
+
+// As an option of the output, whose stored configuration and working directory say the rest.
+inline constexpr const char* kMergedPartsOption = "merged_parts";
+std::string text_of(const MergedParts& merged, const std::string& config_json,
+                    const std::filesystem::path& working_directory);
+
+// Out of such options. None: it was not merged so, or has other frames now.
+std::optional<MergedParts> merged_parts(const std::vector<std::pair<std::string, std::string>>& options,
+                                        const std::string& config_json,
+                                        const std::filesystem::path& working_directory, std::uint64_t frames);
+
 // Which parts are there of each scan.
 class PartsThere {
  public:
   void add(const PartOfScan& part);
+
+  // By scan.
+  std::vector<PartOfScan> all() const;
 
   // Of the scans of which any part is there.
   std::vector<Part> missing() const;

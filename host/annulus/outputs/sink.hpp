@@ -57,7 +57,8 @@ struct RunDescription {
 
   // Not empty: an output. All that is stored once is taken from it, except columns, options and times.
   std::filesystem::path made_from = {};
-  bool of_other_frames = false;  // so the grid of that output's scan is not taken from it
+  std::string without_option = {};  // that output may have it, and this one has not, or as `options` say
+  bool of_other_frames = false;     // so the grid of that output's scan is not taken from it
 
   Outliers outliers = Outliers::kNone;  // of NeXus files
 

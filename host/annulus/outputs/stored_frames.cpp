@@ -15,6 +15,8 @@ constexpr std::uint64_t kOfSeveral = 1;
 
 }  // namespace
 
+SourceId without_number(const SourceId& source) { return {source[0] & ~kOfSeveral, source[1]}; }
+
 std::string StoredFrames::real_folder(const std::filesystem::path& folder) const {
   const std::lock_guard lock(mutex_);
   const auto [found, is_new] = folders_.try_emplace(folder);
@@ -51,7 +53,7 @@ SourceId StoredFrames::source_id(const FrameId& frame) const {
 }
 
 void StoredFrames::add(const SourceId& source, std::uint64_t in_source, bool bad) {
-  const SourceId hash{source[0] & ~kOfSeveral, source[1]};
+  const SourceId hash = without_number(source);
   frames_.insert_or_assign({hash, in_source}, bad);
   if ((source[0] & kOfSeveral) == 0) frames_.insert_or_assign({hash, kWholeSource}, bad);
 }

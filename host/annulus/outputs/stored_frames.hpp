@@ -21,6 +21,9 @@ namespace annulus {
 // cut, and made UTF-8. The lowest bit of the first number says that the source holds more than one frame.
 using SourceId = std::array<std::uint64_t, 2>;
 
+// The same without that bit, which says nothing about which source it is: a file may have grown.
+SourceId without_number(const SourceId& source);
+
 // A frame is known by its source and its place there.
 class StoredFrames {
  public:

@@ -47,6 +47,13 @@ Hdf5Handle timeless_file() {
   return creation;
 }
 
+[[noreturn]] void refuse_to_write(const fs::path& path, const WholeFileKind& kind,
+                                  const std::string& reason) {
+  throw Error(ErrorKind::kOutput, path.string(),
+              fmt::format("the {} cannot be written: {}", kind.noun, reason),
+              fmt::format("make room, or choose another {}", kind.option));
+}
+
 std::string reason_of_opening(const WriteFault& fault) {
   if (fault.locked_out) return "another program is writing this file";
   return fault.open_error != 0 ? std::strerror(fault.open_error) : hdf5_reason();
@@ -104,15 +111,18 @@ bool check_place(const fs::path& path, bool overwrite, const WholeFileKind& kind
   return replacing;
 }
 
+void check_replacing(const fs::path& path, const WholeFileKind& kind) {
+  std::error_code unknown;
+  if (!fs::exists(path, unknown)) return;
+  WriteFault fault;
+  if (!WriterLock(path, fault)) refuse_to_write(path, kind, reason_of_opening(fault));
+}
+
 void write_whole_file(const fs::path& path, bool overwrite, const WholeFileKind& kind,
                       const std::function<void(hid_t file)>& fill, const std::optional<FileStamp>& known) {
   const bool replacing = check_place(path, overwrite, kind);
   std::error_code error;
-  const auto refuse = [&](const std::string& reason) {
-    throw Error(ErrorKind::kOutput, path.string(),
-                fmt::format("the {} cannot be written: {}", kind.noun, reason),
-                fmt::format("make room, or choose another {}", kind.option));
-  };
+  const auto refuse = [&](const std::string& reason) { refuse_to_write(path, kind, reason); };
   const Hdf5Session scope;
   // A link stays one: what it points to is replaced.
   fs::path place = replacing ? fs::canonical(path, error) : path;

@@ -32,6 +32,10 @@ std::optional<FileStamp> stamp_of(const std::filesystem::path& path);
 // What write_whole_file() would refuse, before there is anything to write. Whether it would replace a file.
 bool check_place(const std::filesystem::path& path, bool overwrite, const WholeFileKind& kind);
 
+// Throws kOutput if another program has the file open, or it cannot be replaced for reasons of its own.
+// Nothing if it is not there.
+void check_replacing(const std::filesystem::path& path, const WholeFileKind& kind);
+
 // The file has its name when it is complete and on the disk: who has the old one open keeps it, who opens the
 // name again and again never meets half a file. It has the permissions of the old one. An existing file is
 // replaced only if `overwrite` is set and it is empty or one of this kind; and if `known` is given, only if

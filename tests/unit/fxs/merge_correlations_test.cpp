@@ -17,7 +17,12 @@
 namespace annulus {
 namespace {
 
+using ::testing::_;
+using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Ne;
+using ::testing::Pair;
 using testing::ScratchFolder;
 
 class MergeCorrelations : public ::testing::Test {
@@ -74,6 +79,52 @@ TEST_F(MergeCorrelations, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT(refusal([](CorrelationSetup& setup) { setup.normalization_factor = 2; }),
               HasSubstr("`normalization_factor`"));
   EXPECT_THAT(refusal([](CorrelationSetup& setup) { setup.monitor = "ionc"; }), HasSubstr("`monitor`"));
+}
+
+TEST_F(MergeCorrelations, AddsUpPartsInSteps) {
+  const auto part = [&](unsigned number, bool finished) {
+    Correlation correlation = sample_correlation(10 * number, 10);
+    correlation.record.finished = finished;
+    correlation.record.origin.config_json =
+        R"({"inputs": ["a"], "part": ")" + std::to_string(number) + R"(/4"})";
+    return put("part" + std::to_string(number) + (finished ? "" : "_ended"), correlation);
+  };
+  const auto add_up = [&](const std::string& name, const std::vector<std::filesystem::path>& inputs) {
+    const MergedCorrelations report = merge_correlations(inputs, folder_.path() / name, false);
+    EXPECT_EQ(read_correlation_record(folder_.path() / name).finished, report.finished);
+    return report;
+  };
+  const std::filesystem::path folder = folder_.path(), p3 = part(3, true), p4 = part(4, true);
+  const MergedCorrelations half = add_up("12", {part(1, true), part(2, true)});
+  EXPECT_THAT(half.missing_parts, ElementsAre(Part{3, 4}, Part{4, 4}));
+  EXPECT_FALSE(half.finished);
+  EXPECT_THAT(add_up("123", {p3, folder / "12"}).missing_parts, ElementsAre(Part{4, 4}));
+  add_up("34", {p3, p4});
+  for (const MergedCorrelations& all :
+       {add_up("12_34", {folder / "12", folder / "34"}), add_up("4_123", {p4, folder / "123"})}) {
+    EXPECT_THAT(all.missing_parts, ElementsAre());
+    EXPECT_TRUE(all.finished);
+  }
+  // What is all there says nothing of parts.
+  const auto options = read_correlation_record(folder / "12_34").origin.options;
+  EXPECT_THAT(options, Each(Pair(Ne(kMergedPartsOption), _)));
+  // A part that was ended is there, and not finished, in whatever step.
+  add_up("12_ended", {folder / "part1", part(2, false)});
+  const MergedCorrelations ended = add_up("12_ended_34", {folder / "12_ended", folder / "34"});
+  EXPECT_THAT(ended.missing_parts, ElementsAre());
+  EXPECT_FALSE(ended.finished);
+}
+
+TEST_F(MergeCorrelations, RefusesOtherCoefficients) {
+  const auto first = put("first", sample_correlation(0, 4));
+  Correlation other = sample_correlation(4, 4);
+  other.record.legendre = LegendreChoice{4, 0, {}};
+  const auto second = put("second", other);
+  EXPECT_THAT(message_of(ErrorKind::kInput,
+                         [&] {
+                           merge_correlations({first, second}, merged(), false);
+                         }),
+              HasSubstr("`legendre`: not given here, 4 on a flat Ewald sphere there"));
 }
 
 TEST_F(MergeCorrelations, RefusesAnImageThatIsInTwo) {

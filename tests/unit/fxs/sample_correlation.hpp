@@ -28,7 +28,7 @@ inline Correlation sample_correlation(std::uint64_t first, std::uint64_t number,
     if (i % 7 == 6) image[0] = 1e9;  // too large
     PolarSnapshot snapshot;
     snapshot.row.index = i;
-    snapshot.row.source_id = {i / 4, 1};
+    snapshot.row.source_id = {2 * (i / 4), 1};
     snapshot.row.in_source = i % 4;
     snapshot.source = "file_" + std::to_string(i / 4);
     if (i % 11 == 10) {

@@ -60,5 +60,33 @@ TEST(ScanParts, ThatAreMissingAreFoundForEachScan) {
               ElementsAre(Part{1, 2}));
 }
 
+TEST(ScanParts, ThatWereMergedAreKnownFromAnOption) {
+  const char* const config = R"({"part": "", "inputs": ["a", "b"]})";
+  const MergedParts merged{
+      {part(1, 4, {"a", "b"}), part(3, 4, {"a", "b"}), part(2, 2, {"c"}, "/other")}, 30, false};
+  const std::string text = text_of(merged, config, "/data");
+  // What the configuration says already is not said again.
+  EXPECT_EQ(text, R"({"frames":30,"finished":false,"scans":[{"count":4,"numbers":[1,3]},)"
+                  R"({"count":2,"numbers":[2],"inputs":["c"],"working_directory":"/other"}]})");
+  const auto read = [&](const std::string& option, std::uint64_t frames) {
+    return merged_parts({{"npt", "100"}, {kMergedPartsOption, option}}, config, "/data", frames);
+  };
+  const auto found = read(text, 30);
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->finished);
+  ASSERT_EQ(found->parts.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(found->parts[i].part, merged.parts[i].part);
+    EXPECT_EQ(found->parts[i].inputs, merged.parts[i].inputs);
+    EXPECT_EQ(found->parts[i].working_directory, merged.parts[i].working_directory);
+  }
+  EXPECT_FALSE(read(text, 31));  // a run went on with it
+  EXPECT_FALSE(merged_parts({{"npt", "100"}}, config, "/data", 30));
+  for (const char* other :
+       {"", "{}", "no JSON", "3", R"({"frames":30,"finished":true,"scans":[{"count":4,"numbers":[5]}]})",
+        R"({"frames":30,"finished":true,"scans":[{"numbers":["x"]}]})"})
+    EXPECT_FALSE(read(other, 30)) << other;
+}
+
 }  // namespace
 }  // namespace annulus

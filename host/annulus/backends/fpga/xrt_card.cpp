@@ -113,30 +113,49 @@ void XrtCard::load_xclbin() {
   }
 }
 
-// In this order: a run that never ended may only be destroyed after the xclbin was loaded again, and XRT
-// gives new kernels the stale insides of old ones as long as those live.
+void XrtCard::DestroyIfEnded::operator()(const xrt::run* run) const {
+  if (has_ended(*run)) delete run;
+}
+
+// Whether something still runs, or waits for its turn, that nobody waits for any more.
+bool XrtCard::busy() const {
+  return (session_ && session_->busy()) || (abandoned_ && !has_ended(*abandoned_));
+}
+
+// Loading the xclbin ends all runs, but a thread of XRT finds that out in its own time. Until then it reads
+// and writes what a run holds.
+void XrtCard::await_runs() const {
+  const auto end = Clock::now() + std::chrono::duration<double>(timeout_seconds());
+  while (busy()) {
+    if (Clock::now() > end) throw CardLost("runs do not end even after loading its xclbin");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// In this order: a run that never ended may only be destroyed after the xclbin was loaded again and XRT has
+// seen its end, and XRT gives new kernels the stale insides of old ones as long as those live.
 void XrtCard::open_session() {
-  const bool abandoned_runs = session_ && session_->busy();
+  const bool abandoned_runs = busy();
   load_xclbin();
   if (abandoned_runs) {
     // XRT now starts what waited behind the run that hung, with addresses that mean nothing any more. Let it
     // come to its end, and the card to notice, and start afresh.
-    const auto end = Clock::now() + std::chrono::duration<double>(timeout_seconds());
-    while (session_->busy()) {
-      if (Clock::now() > end) throw CardLost("runs do not end even after loading its xclbin");
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    await_runs();
     std::this_thread::sleep_for(kSettlingTime);
     load_xclbin();
   }
+  abandoned_.reset();
   session_.reset();
   try {
     session_ = std::make_unique<XrtSession>(device_, options_.xclbin, timeout_seconds());
   } catch (const Error&) {
     throw;
   } catch (const std::exception& lost) {
+    const auto* const card_lost = dynamic_cast<const CardLost*>(&lost);
+    if (card_lost != nullptr && card_lost->run()) abandoned_.reset(new xrt::run(card_lost->run()));
     try {
-      load_xclbin();  // before the run that a CardLost holds is destroyed
+      load_xclbin();
+      await_runs();
     } catch (const std::exception& error) {
       throw CardLost(not_reopened(lost.what(), error));
     }

@@ -27,7 +27,14 @@ class XrtCard {
   double timeout_seconds() const { return options_.device_timeout; }
 
  private:
+  // Keeps for ever what has not ended: to destroy it would crash XRT.
+  struct DestroyIfEnded {
+    void operator()(const xrt::run* run) const;
+  };
+
   void load_xclbin();
+  bool busy() const;
+  void await_runs() const;
   void open_session();
   unsigned enter();
   void leave();
@@ -43,6 +50,7 @@ class XrtCard {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::unique_ptr<XrtSession> session_;
+  std::unique_ptr<const xrt::run, DestroyIfEnded> abandoned_;  // by a session that could not be opened
   unsigned generation_ = 0;  // of the session: a new one may lie where the old one was
   unsigned users_ = 0;       // threads between enter and leave
   bool recovered_ = false;

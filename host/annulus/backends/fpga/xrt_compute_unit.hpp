@@ -19,10 +19,12 @@ namespace annulus {
 // The card does not answer, or answers nonsense. What was launched may be launched again on a new session.
 class CardLost : public std::runtime_error {
  public:
-  // The run that did not end, if there is one: XRT ends the program if it is destroyed before the xclbin is
-  // loaded again, so whoever catches this does that first.
+  // The run that did not end, if there is one: whoever catches this keeps it until it has ended, if nobody
+  // else does. XRT crashes if it is destroyed before.
   explicit CardLost(const std::string& reason, xrt::run run = {})
       : std::runtime_error(reason), run_(std::move(run)) {}
+
+  const xrt::run& run() const { return run_; }
 
  private:
   xrt::run run_;
