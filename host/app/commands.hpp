@@ -8,6 +8,7 @@ namespace annulus::app {
 void add_integrate(CommandLine& program);
 void add_renormalise(CommandLine& program);
 void add_merge(CommandLine& program);
+void add_separate(CommandLine& program);
 void add_map(CommandLine& program);
 void add_tomo(CommandLine& program);
 void add_correlate(CommandLine& program);

@@ -1,4 +1,5 @@
-// Pixels of frames that backends do not take as they are, block by block, and how large and how fine they are.
+// Pixels of frames that backends do not take as they are, block by block, and how large and how fine they
+// are.
 #pragma once
 
 #include <annulus/codecs/quantise.hpp>

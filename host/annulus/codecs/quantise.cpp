@@ -246,8 +246,8 @@ bool is_quantised(const Frame& frame) {
   if (frame.codec != Codec::kRaw || !(wide || is_float(frame.type))) return false;
   if (frame.payload.size() == frame.shape.size() * size_of(frame.type)) return true;
   throw Error(ErrorKind::kInput, describe(frame),
-              fmt::format("{} bytes do not make {} pixels of {}", frame.payload.size(), to_string(frame.shape),
-                          name_of(frame.type)),
+              fmt::format("{} bytes do not make {} pixels of {}", frame.payload.size(),
+                          to_string(frame.shape), name_of(frame.type)),
               "the file is damaged or incomplete: copy it again");
 }
 

@@ -42,8 +42,9 @@ constexpr int kMostLayers = 12;
 // variance also if the largest value is below 2^-10 counts.
 std::vector<Frame> quantise(const Frame& frame, const FloatValidity& validity, bool with_variance = false);
 
-// For sums of squares, which layers cannot be added up to: the same values, rounded to one int32 each, so one frame.
-// fraction_bits is the least number for which all are exact, or else the largest for which they and the darks fit.
+// For sums of squares, which layers cannot be added up to: the same values, rounded to one int32 each, so one
+// frame. fraction_bits is the least number for which all are exact, or else the largest for which they and
+// the darks fit.
 struct Rounding {
   bool with_variance = false;
   double largest_dark = 0;  // in counts, in magnitude

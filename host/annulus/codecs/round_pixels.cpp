@@ -15,8 +15,8 @@ namespace {
 constexpr std::int32_t kInvalid = std::numeric_limits<std::int32_t>::max();
 constexpr int kLargestBits = 30;
 constexpr int kMostFractionBits = 200;
-constexpr int kMostOfCounts = 29;   // with variance: one count fits 32 bits
-constexpr int kLeastOfCounts = 4;   // a sixteenth of a count
+constexpr int kMostOfCounts = 29;  // with variance: one count fits 32 bits
+constexpr int kLeastOfCounts = 4;  // a sixteenth of a count
 
 // What one integer per pixel can hold of values below 2^high that are multiples of 2^low.
 int fraction_bits_for(const Extent& extent, int high, bool with_variance) {
@@ -36,11 +36,13 @@ template <typename Pixel>
       largest = block.first + i;
     }
   });
-  throw Error(ErrorKind::kInput, describe(frame),
-              fmt::format("pixel at row {}, column {} is {}: beside such a value clips and errors by the spread would see "
-                          "the others to no better than a count",
-                          largest / frame.shape.cols, largest % frame.shape.cols, static_cast<double>(most)),
-              "exclude it with `max_count`, `dummy` or `mask`");
+  throw Error(
+      ErrorKind::kInput, describe(frame),
+      fmt::format(
+          "pixel at row {}, column {} is {}: beside such a value clips and errors by the spread would see "
+          "the others to no better than a count",
+          largest / frame.shape.cols, largest % frame.shape.cols, static_cast<double>(most)),
+      "exclude it with `max_count`, `dummy` or `mask`");
 }
 
 template <typename Pixel>
@@ -51,13 +53,15 @@ std::vector<Frame> round_frame(const Frame& frame, const FloatValidity& validity
   const int high = rounding.largest_dark > 0 ? std::max(extent.high, dark_high) : extent.high;
   const int fraction_bits = fraction_bits_for(extent, high, rounding.with_variance);
   const int exact = extent.low < 0 ? -extent.low : 0;
-  if (fraction_bits < 0 || (fraction_bits < exact && fraction_bits < kLeastOfCounts)) refuse<Pixel>(frame, validity);
+  if (fraction_bits < 0 || (fraction_bits < exact && fraction_bits < kLeastOfCounts))
+    refuse<Pixel>(frame, validity);
   auto memory = frame_memory().take(frame.shape.size() * sizeof(std::int32_t));
   auto* const rounded = reinterpret_cast<std::int32_t*>(memory.get());
   for_each_block<Pixel>(frame, validity, [&](const Block<Pixel>& block) {
     for (std::size_t i = 0; i < block.count; ++i) {
       const double value = std::ldexp(static_cast<double>(block.values[i]), fraction_bits);
-      rounded[block.first + i] = block.valid[i] != 0 ? static_cast<std::int32_t>(std::nearbyint(value)) : kInvalid;
+      rounded[block.first + i] =
+          block.valid[i] != 0 ? static_cast<std::int32_t>(std::nearbyint(value)) : kInvalid;
     }
   });
   std::vector<Frame> result{frame};

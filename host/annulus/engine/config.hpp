@@ -98,15 +98,22 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"unit", "Pattern", "r_m, r_mm, 2th_deg, 2th_rad, q_nm^-1 or q_A^-1"}, integration.unit);
   visit(OptionInfo{"split", "Pattern", "How pixels are shared among bins: no, bbox or full"},
         integration.splitting);
-  visit(OptionInfo{"error_model", "Pattern", "Errors of the pattern: no, poisson, azimuthal (from the spread of pixels in a bin) or hybrid"},
-        config.recipe.error_model);
-  visit(OptionInfo{"clip", "Pattern",
-                   "Leave out pixels that are far from the others of their bin: no, sigma, median or quantiles"},
-        config.recipe.clip.method);
+  visit(
+      OptionInfo{
+          "error_model", "Pattern",
+          "Errors of the pattern: no, poisson, azimuthal (from the spread of pixels in a bin) or hybrid"},
+      config.recipe.error_model);
+  visit(
+      OptionInfo{
+          "clip", "Pattern",
+          "Leave out pixels that are far from the others of their bin: no, sigma, median or quantiles"},
+      config.recipe.clip.method);
   visit(OptionInfo{"clip_threshold", "Pattern", "Of `clip` sigma: standard deviations"},
         config.recipe.clip.threshold);
-  visit(OptionInfo{"clip_cycles", "Pattern", "Of `clip` sigma: how often, at most"}, config.recipe.clip.cycles);
-  visit(OptionInfo{"clip_quantiles", "Pattern", "Of `clip` quantiles: the two quantiles to keep between, 0 to 1"},
+  visit(OptionInfo{"clip_cycles", "Pattern", "Of `clip` sigma: how often, at most"},
+        config.recipe.clip.cycles);
+  visit(OptionInfo{"clip_quantiles", "Pattern",
+                   "Of `clip` quantiles: the two quantiles to keep between, 0 to 1"},
         config.recipe.clip.quantiles);
   visit(OptionInfo{"spottiness", "Pattern", "Also how far each ring is from a smooth powder"},
         config.recipe.spottiness);
@@ -144,7 +151,8 @@ void for_each_option(Config& config, Visit&& visit) {
   visit(OptionInfo{"overwrite", "Output", "Replace the output if it exists"}, config.overwrite);
   visit(OptionInfo{"append", "Output", "Add to the output if it exists"}, config.append);
   visit(OptionInfo{"outliers", "Output",
-                   "What to store of the pixels that `clip` leaves out: no, counts (an image of how often) or lists (of "
+                   "What to store of the pixels that `clip` leaves out: no, counts (an image of how often) "
+                   "or lists (of "
                    "each frame, too)"},
         config.outliers);
   visit(OptionInfo{"save_matrix", "Output", "HDF5 file for the plan's matrix, as SciPy's CSR"},

@@ -18,8 +18,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint32_t kRings = 300, kAngles = 256;
 
 // What they would do to patterns means nothing here, or would not leave a full turn.
-constexpr std::array<std::string_view, 7> kNotHere = {"error_model", "azimuth_range", "format", "profile",
-                                                      "save_matrix", "spottiness", "outliers"};
+constexpr std::array<std::string_view, 7> kNotHere = {"error_model", "azimuth_range", "format",  "profile",
+                                                      "save_matrix", "spottiness",    "outliers"};
 
 // Those of polar images: how files are read, where rings lie, what is written.
 constexpr std::array<std::string_view, 17> kOfPolarImages = {

@@ -123,11 +123,10 @@ class Merger {
     }
     const std::unique_ptr<Sink> sink = open_nexus(output, inputs_.at(0).job(), run, IfExists::kRefuse);
     Gathering gathering(*sink, inputs_.at(0).frames_at_once());
-    for_each_block(
-        [&](std::vector<ReducedFrame> frames, const RowRun&) {
-          if (run.outliers != Outliers::kLists) forget_outliers(frames);
-          gathering.add(std::move(frames));
-        });
+    for_each_block([&](std::vector<ReducedFrame> frames, const RowRun&) {
+      if (run.outliers != Outliers::kLists) forget_outliers(frames);
+      gathering.add(std::move(frames));
+    });
     gathering.write();
     sink->close();  // now it is on the disk
   }

@@ -131,8 +131,8 @@ class MergedPattern::BinSums {
   std::vector<LongSum> wide_;
 };
 
-// What recipes with a spread table add. With w the weight of a frame by its factor, A = sum of its squares, B of its
-// products and Q of q n n: sums of A, w B and w w Q.
+// What recipes with a spread table add. With w the weight of a frame by its factor, A = sum of its squares, B
+// of its products and Q of q n n: sums of A, w B and w w Q.
 class MergedPattern::SpreadSums {
  public:
   SpreadSums(const Job& job, int fraction_bits) : job_(job), fraction_bits_(fraction_bits) {
@@ -190,7 +190,8 @@ class MergedPattern::SpreadSums {
  private:
   static constexpr std::size_t kDivisorWords = 4;
 
-  void add_words(std::vector<LongSum>& sums, const Sums& frame, Quantity quantity, Whole weight, int shift) const {
+  void add_words(std::vector<LongSum>& sums, const Sums& frame, Quantity quantity, Whole weight,
+                 int shift) const {
     if (sums.empty()) return;
     for (std::size_t word = 0; word < frame.words(quantity); ++word) {
       const int place = shift + static_cast<int>(word) * LongSum::kWordBits;
@@ -212,7 +213,8 @@ class MergedPattern::SpreadSums {
       for (std::size_t word = 0; word < frame.words(Quantity::kMissingSquares); ++word) {
         const auto missing = frame.word(Quantity::kMissingSquares, word);
         if (missing.empty() || missing[bin] == 0) continue;
-        add_both(divisors_[bin], -Whole{missing[bin]}, lower, upper, static_cast<int>(word) * LongSum::kWordBits);
+        add_both(divisors_[bin], -Whole{missing[bin]}, lower, upper,
+                 static_cast<int>(word) * LongSum::kWordBits);
       }
     }
   }
@@ -351,9 +353,8 @@ MergedPattern::Result MergedPattern::finish(MergedValue value) const {
       {Quantity::kProducts, products},
       {Quantity::kMissingSquares, missing_squares}};
   const auto fits = [&](PixelType type) {
-    return std::ranges::all_of(numbers, [&](const auto& sums) {
-      return words_needed(sums.second) <= most_words(type, sums.first);
-    });
+    return std::ranges::all_of(
+        numbers, [&](const auto& sums) { return words_needed(sums.second) <= most_words(type, sums.first); });
   };
   Result result;
   const auto merged_plan = std::make_shared<Plan>(plan);

@@ -5,9 +5,9 @@
 // is stored as the mean of N, weighted by c and rounded to a unit of it, which is its value to the last bit
 // of a double where all frames have the same valid pixels.
 //
-// For errors by the spread of pixels: with A, B and Q of each frame, the spread of all pixels about the mean m is
-// sum A - 2 m sum c B + m m sum c c Q. A is added exactly. B is stored as the mean of B weighted by c, and Q as sum
-// c c Q / (sum c)^2, each rounded to a unit of it.
+// For errors by the spread of pixels: with A, B and Q of each frame, the spread of all pixels about the mean
+// m is sum A - 2 m sum c B + m m sum c c Q. A is added exactly. B is stored as the mean of B weighted by c,
+// and Q as sum c c Q / (sum c)^2, each rounded to a unit of it.
 #pragma once
 
 #include <annulus/outputs/sink.hpp>

@@ -44,7 +44,8 @@ double BinValues::spread(std::size_t bin) const {
   const SpreadTable& table = *plan_.spread;
   const int value_bits = sums_.fraction_bits + table.dark_shift;
   const double mean = signal(bin) / normalization(bin);
-  const double squared = PowerOfTwo(table.square_bits + 2 * value_bits).times(number(sums_, Quantity::kSquares, bin));
+  const double squared =
+      PowerOfTwo(table.square_bits + 2 * value_bits).times(number(sums_, Quantity::kSquares, bin));
   const double product = PowerOfTwo(table.square_bits + value_bits + table.divisor_bits)
                              .times(number(sums_, Quantity::kProducts, bin));
   return std::max(0.0, squared - 2 * mean * product + mean * mean * squares(bin));

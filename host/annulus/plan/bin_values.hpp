@@ -30,7 +30,9 @@ class BinValues {
   // The sum of squares of (share x normalisation).
   double squares(std::size_t bin) const;
 
-  bool is_empty(std::size_t bin) const { return valid(plan_.totals.count, Quantity::kMissingCount, bin) == 0; }
+  bool is_empty(std::size_t bin) const {
+    return valid(plan_.totals.count, Quantity::kMissingCount, bin) == 0;
+  }
 
  private:
   std::int64_t valid(const std::vector<std::int64_t>& totals, Quantity missing, std::size_t bin) const {

@@ -55,8 +55,8 @@ SignedWide valid_part(const std::vector<std::int64_t>& totals, const Sums& sums,
   return part;
 }
 
-// The spread of the pixels of all frames in one bin about their mean. With f a frame's factor over the largest,
-// a pixel of it has the value s / (n f) and weighs c n f. Of one frame, just BinValues::spread().
+// The spread of the pixels of all frames in one bin about their mean. With f a frame's factor over the
+// largest, a pixel of it has the value s / (n f) and weighs c n f. Of one frame, just BinValues::spread().
 double spread_of(const Plan& plan, std::span<const FrameAndFactor> frames, std::size_t bin) {
   const SpreadTable& table = *plan.spread;
   double largest = 0;
@@ -69,9 +69,11 @@ double spread_of(const Plan& plan, std::span<const FrameAndFactor> frames, std::
     signal += values.signal(bin);
     norm += values.normalization(bin) * factor;
     const int value_bits = frame.sums->fraction_bits + table.dark_shift;
-    squared += PowerOfTwo(table.square_bits + 2 * value_bits).times(frame.sums->number(Quantity::kSquares, bin));
+    squared +=
+        PowerOfTwo(table.square_bits + 2 * value_bits).times(frame.sums->number(Quantity::kSquares, bin));
     product += PowerOfTwo(table.square_bits + value_bits + table.divisor_bits)
-                   .times(frame.sums->number(Quantity::kProducts, bin)) * factor;
+                   .times(frame.sums->number(Quantity::kProducts, bin)) *
+               factor;
     squares += values.squares(bin) * factor * factor;
   }
   if (norm == 0) return 0;

@@ -23,9 +23,9 @@ struct MergedBins {
 
 // Integers are added exactly, and divided once. All frames are of this plan, or of this part of one.
 //
-// Errors by the spread of pixels: in each bin, that of the pixels of all frames about the mean of these frames in
-// this bin; bins are then added in quadrature. What differs between bins, as on the flanks of a peak, is no
-// error.
+// Errors by the spread of pixels: in each bin, that of the pixels of all frames about the mean of these
+// frames in this bin; bins are then added in quadrature. What differs between bins, as on the flanks of a
+// peak, is no error.
 MergedBins merge(const Plan& plan, const Recipe& recipe, std::span<const FrameAndFactor> frames,
                  BinRange bins);
 

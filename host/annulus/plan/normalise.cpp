@@ -10,8 +10,8 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-// 0 where the pixels differ as counting statistics lets them. The mean is made of the pixels themselves, which
-// lessens their spread.
+// 0 where the pixels differ as counting statistics lets them. The mean is made of the pixels themselves,
+// which lessens their spread.
 double spottiness(const BinValues& values, std::size_t bin) {
   const double norm = values.normalization(bin);
   const double expected = values.variance(bin) * (1 - values.squares(bin) / (norm * norm));

@@ -14,10 +14,12 @@ Wide weight_of(std::span<const RankedPixel> pixels) {
   return sum;
 }
 
-double middle_of(double a, double b, double c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
+double middle_of(double a, double b, double c) {
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
 
-// The least value for which all pixels up to it have a weight of `wanted`, at least 1. Halves are looked at like
-// quicksort does, but only the one that has the value.
+// The least value for which all pixels up to it have a weight of `wanted`, at least 1. Halves are looked at
+// like quicksort does, but only the one that has the value.
 double value_at(std::span<RankedPixel> pixels, Wide wanted) {
   while (true) {
     const double pivot =
@@ -30,7 +32,8 @@ double value_at(std::span<RankedPixel> pixels, Wide wanted) {
       pixels = below;
       continue;
     }
-    const auto end = std::partition(first, pixels.end(), [pivot](const RankedPixel& pixel) { return pixel.value == pivot; });
+    const auto end = std::partition(first, pixels.end(),
+                                    [pivot](const RankedPixel& pixel) { return pixel.value == pivot; });
     const Wide weight = weight_below + weight_of({first, end});
     if (weight >= wanted || end == pixels.end()) return pivot;
     wanted -= weight;

@@ -1,8 +1,9 @@
 // Medians and quantiles of the pixels in a bin: one definition for every backend.
 //
 // A pixel is ordered by its value x = s / n (spread_table.hpp), as the nearest double. Its rank is the sum of
-// weight x n over all pixels of the bin that are not above it. What lies between two quantiles, ends included, is
-// summed like any pixels. So pixels of equal value are treated alike, and no order of pixels has a say.
+// weight x n over all pixels of the bin that are not above it. What lies between two quantiles, ends
+// included, is summed like any pixels. So pixels of equal value are treated alike, and no order of pixels has
+// a say.
 #pragma once
 
 #include <annulus/plan/recipe.hpp>

@@ -79,18 +79,27 @@ void check(const Recipe& recipe) {
   };
   const Clip& clip = recipe.clip;
   if (!(clip.threshold > 0) || !std::isfinite(clip.threshold))
-    refuse("`clip_threshold`", fmt::format("{} standard deviations hold nothing", clip.threshold), "give a positive number, for example 5");
+    refuse("`clip_threshold`", fmt::format("{} standard deviations hold nothing", clip.threshold),
+           "give a positive number, for example 5");
   if (clip.cycles == 0 || clip.cycles > kMostCycles)
     refuse("`clip_cycles`", fmt::format("{} cycles are not sensible", clip.cycles), "give 1 to 100");
   const bool by_quantiles = clip.method == ClipMethod::kQuantiles;
   if (by_quantiles != clip.quantiles.has_value())
-    refuse("`clip_quantiles`", by_quantiles ? "`clip` quantiles needs to know which" : "only `clip` quantiles takes it", by_quantiles ? "give two numbers from 0 to 1, the smaller one first" : "leave it out, or ask for `clip` quantiles");
-  if (by_quantiles && !(clip.quantiles->low >= 0 && clip.quantiles->low <= clip.quantiles->high && clip.quantiles->high <= 1))
-    refuse("`clip_quantiles`", fmt::format("{} to {} are no quantiles", clip.quantiles->low, clip.quantiles->high), "give two numbers from 0 to 1, the smaller one first");
+    refuse("`clip_quantiles`",
+           by_quantiles ? "`clip` quantiles needs to know which" : "only `clip` quantiles takes it",
+           by_quantiles ? "give two numbers from 0 to 1, the smaller one first"
+                        : "leave it out, or ask for `clip` quantiles");
+  if (by_quantiles &&
+      !(clip.quantiles->low >= 0 && clip.quantiles->low <= clip.quantiles->high && clip.quantiles->high <= 1))
+    refuse("`clip_quantiles`",
+           fmt::format("{} to {} are no quantiles", clip.quantiles->low, clip.quantiles->high),
+           "give two numbers from 0 to 1, the smaller one first");
   if (!clip.by_sigma() && (clip.threshold != Clip().threshold || clip.cycles != Clip().cycles))
-    refuse("`clip_threshold`, `clip_cycles`", "only `clip` sigma takes them", "leave them out, or ask for `clip` sigma");
+    refuse("`clip_threshold`, `clip_cycles`", "only `clip` sigma takes them",
+           "leave them out, or ask for `clip` sigma");
   if (recipe.spottiness && recipe.has_clip())
-    refuse("`spottiness`", "it is about all pixels, and a clip leaves some out", "make it in a run without `clip`");
+    refuse("`spottiness`", "it is about all pixels, and a clip leaves some out",
+           "make it in a run without `clip`");
 }
 
 std::vector<Quantity> Job::quantities() const { return quantities_of(*this, false); }

@@ -37,8 +37,8 @@ std::string_view name_of(ClipMethod method);
 
 struct Clip {
   ClipMethod method = ClipMethod::kNone;
-  double threshold = 5;  // of kSigma: standard deviations
-  unsigned cycles = 5;   // of kSigma: at most
+  double threshold = 5;                 // of kSigma: standard deviations
+  unsigned cycles = 5;                  // of kSigma: at most
   std::optional<Range> quantiles = {};  // of kQuantiles: parts of the weights in a bin, 0 to 1
 
   bool by_sigma() const { return method == ClipMethod::kSigma; }

@@ -12,12 +12,11 @@ namespace {
 constexpr int kWindowBits = 30;
 constexpr std::int32_t kMostWindow = 1 << kWindowBits;
 
-// How far a pixel may be off before chance no longer explains it: of more pixels, the worst is further off. In
-// long double, since logarithms of doubles differ in their last bit between processors.
+// How far a pixel may be off before chance no longer explains it: of more pixels, the worst is further off.
+// In long double, since logarithms of doubles differ in their last bit between processors.
 double allowed_deviations(double threshold, double count) {
   const long double pixels = std::max(3.0, count);
-  const long double chance =
-      std::sqrt(2 * std::log(pixels / std::sqrt(2 * std::numbers::pi_v<long double>)));
+  const long double chance = std::sqrt(2 * std::log(pixels / std::sqrt(2 * std::numbers::pi_v<long double>)));
   return std::max(threshold, static_cast<double>(chance));
 }
 
@@ -33,8 +32,8 @@ SigmaClip::SigmaClip(const Job& job, int fraction_bits)
       bins_(job.plan->bins()),
       windows_(job.plan->bins()) {}
 
-// As fine as the larger end allows; ends are rounded inwards, so no later window holds what an earlier one did
-// not.
+// As fine as the larger end allows; ends are rounded inwards, so no later window holds what an earlier one
+// did not.
 ClipWindow SigmaClip::make_window(Interval& interval, double mean, double deviation, double count) const {
   const double reach = allowed_deviations(job_.recipe.clip.threshold, count) * deviation;
   const double low = std::max(interval.low, (mean - reach) * scale_);

@@ -1,9 +1,9 @@
 // The windows of a sigma clip, from the sums of its passes: one definition for every backend.
 //
-// Pass 0 sums all valid pixels. From the sums of a pass follows for each bin the mean m, the standard deviation
-// and a window about m; the next pass sums what lies in it. A bin is done when a pass leaves out no more than the
-// one before, after `cycles` windows, or when nothing would be left: then the window before counts. Each bin
-// decides for itself, so that nothing depends on what is reduced beside it.
+// Pass 0 sums all valid pixels. From the sums of a pass follows for each bin the mean m, the standard
+// deviation and a window about m; the next pass sums what lies in it. A bin is done when a pass leaves out no
+// more than the one before, after `cycles` windows, or when nothing would be left: then the window before
+// counts. Each bin decides for itself, so that nothing depends on what is reduced beside it.
 #pragma once
 
 #include <annulus/plan/recipe.hpp>

@@ -17,7 +17,8 @@ std::int32_t largest_normalization(const Plan& plan) {
     if (plan.matrix.first[pixel] == plan.matrix.first[pixel + 1]) continue;
     const std::int32_t value = plan.normalization[pixel];
     if (value <= 0) {
-      throw Error(ErrorKind::kPlan, fmt::format("pixel at row {}, column {}", pixel / plan.shape.cols, pixel % plan.shape.cols),
+      throw Error(ErrorKind::kPlan,
+                  fmt::format("pixel at row {}, column {}", pixel / plan.shape.cols, pixel % plan.shape.cols),
                   "its normalization is not positive, so its value cannot be compared with those of others",
                   "mask it, or give a flat without zeros; clips and errors by the spread need that");
     }
@@ -29,7 +30,8 @@ std::int32_t largest_normalization(const Plan& plan) {
 // Right by a positive number of bits, left by a negative one; rounded, at least 1.
 std::uint32_t divisor_of(std::int32_t normalization, int right) {
   if (right <= 0) return static_cast<std::uint32_t>(normalization) << -right;
-  const auto rounded = static_cast<std::uint32_t>((std::int64_t{normalization} + (std::int64_t{1} << (right - 1))) >> right);
+  const auto rounded =
+      static_cast<std::uint32_t>((std::int64_t{normalization} + (std::int64_t{1} << (right - 1))) >> right);
   return std::clamp<std::uint32_t>(rounded, 1, (1u << kDivisorBits) - 1);
 }
 
@@ -59,7 +61,9 @@ int choose_square_bits(const Plan& plan) {
 bool has_fractions(const Plan& plan) {
   if (plan.dark_bits <= 0) return false;
   const std::uint32_t fraction = (std::uint32_t{1} << std::min(plan.dark_bits, 31)) - 1;
-  return std::ranges::any_of(plan.dark, [fraction](std::int32_t dark) { return (static_cast<std::uint32_t>(dark) & fraction) != 0; });
+  return std::ranges::any_of(plan.dark, [fraction](std::int32_t dark) {
+    return (static_cast<std::uint32_t>(dark) & fraction) != 0;
+  });
 }
 
 void add_totals(const Plan& plan, SpreadTable& table) {

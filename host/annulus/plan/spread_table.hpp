@@ -1,8 +1,8 @@
 // What a plan adds for sums of squares: how far pixels are from the mean of their bin (docs/numerics.md).
 //
 // A pixel's value is x = s / n. s is its count less its dark, an integer in units of 2^-(fraction_bits of the
-// frame + dark_shift). n is its divisor: its normalisation, rounded to integers of 22 bits. With the squares q
-// of weights, in units of 2^-square_bits, the spread of a bin about its mean m is
+// frame + dark_shift). n is its divisor: its normalisation, rounded to integers of 22 bits. With the squares
+// q of weights, in units of 2^-square_bits, the spread of a bin about its mean m is
 //
 //   sum q (s - m n)^2 = sum q s^2 - 2 m sum q s n + m^2 sum q n^2
 //
@@ -62,7 +62,9 @@ class DarkRemover {
   DarkRemover(const Plan& plan, int fraction_bits);
 
   std::int64_t dark(std::size_t pixel) const;
-  std::int64_t value(std::size_t pixel, std::int64_t raw) const { return raw * (std::int64_t{1} << shift_) - dark(pixel); }
+  std::int64_t value(std::size_t pixel, std::int64_t raw) const {
+    return raw * (std::int64_t{1} << shift_) - dark(pixel);
+  }
   int shift() const { return shift_; }
 
  private:

@@ -19,7 +19,8 @@ enum class Quantity : std::uint8_t {
   kSignal,    // sum of weight * raw over valid pixels
   kVariance,  // sum of squared_weight * max(raw, one count) over valid pixels
 
-  // For the spread of the pixels in a bin (spread_table.hpp): s is a pixel's value less its dark, n its divisor.
+  // For the spread of the pixels in a bin (spread_table.hpp): s is a pixel's value less its dark, n its
+  // divisor.
   kSquares,   // sum of squared_weight * s * s
   kProducts,  // sum of squared_weight * s * n
 
@@ -125,9 +126,9 @@ void subtract_invalid(const Plan& plan, const std::vector<std::uint32_t>& invali
 struct Recipe;
 
 struct Pattern {
-  PooledArray<double> intensity;  // NaN where no pixel contributes
-  PooledArray<double> error;      // standard error of the mean; empty without error model
-  PooledArray<double> deviation;  // standard deviation of a pixel; empty unless the recipe has_deviation()
+  PooledArray<double> intensity;   // NaN where no pixel contributes
+  PooledArray<double> error;       // standard error of the mean; empty without error model
+  PooledArray<double> deviation;   // standard deviation of a pixel; empty unless the recipe has_deviation()
   PooledArray<double> spottiness;  // empty unless the recipe has it
 };
 

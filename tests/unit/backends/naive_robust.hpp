@@ -1,5 +1,6 @@
-// Sums of clips and of spreads by their definitions (docs/numerics.md): entry by entry in 128-bit integers, each pass
-// anew. The windows between two passes come from the library; tests/oracle holds these against a second definition.
+// Sums of clips and of spreads by their definitions (docs/numerics.md): entry by entry in 128-bit integers,
+// each pass anew. The windows between two passes come from the library; tests/oracle holds these against a
+// second definition.
 #pragma once
 
 #include <annulus/plan/rank_clip.hpp>
@@ -22,7 +23,11 @@ struct NaiveEntry {
 class NaiveRobust {
  public:
   NaiveRobust(const Job& job, const std::vector<std::int64_t>& pixels, int fraction_bits)
-      : job_(job), plan_(*job.plan), fraction_bits_(fraction_bits), valid_(plan_.bins()), kept_(plan_.bins()) {
+      : job_(job),
+        plan_(*job.plan),
+        fraction_bits_(fraction_bits),
+        valid_(plan_.bins()),
+        kept_(plan_.bins()) {
     const DarkRemover darks(plan_, fraction_bits);
     invalid_ = reduce_naively(plan_, pixels, fraction_bits);
     missing_squares_.resize(plan_.bins());
@@ -34,7 +39,8 @@ class NaiveRobust {
         if (!plan_.validity.accepts(pixels[pixel])) {
           missing_squares_[bin] += square * divisor * divisor;
         } else {
-          valid_[bin].push_back({pixel, weight, square, divisor, darks.value(pixel, pixels[pixel]), pixels[pixel]});
+          valid_[bin].push_back(
+              {pixel, weight, square, divisor, darks.value(pixel, pixels[pixel]), pixels[pixel]});
         }
       }
     }
@@ -54,7 +60,8 @@ class NaiveRobust {
         const ClipWindow window = clip.windows()[bin];
         keep(bin, [&](const NaiveEntry& entry) {
           const Wide scaled = entry.s * (Wide{1} << window.shift);
-          return window.open != 0 || (window.low * entry.divisor <= scaled && scaled <= window.high * entry.divisor);
+          return window.open != 0 ||
+                 (window.low * entry.divisor <= scaled && scaled <= window.high * entry.divisor);
         });
       }
       result = sums(job_.quantities_of_passes());
@@ -72,7 +79,8 @@ class NaiveRobust {
 
   void keep_ranks() {
     const auto value = [](const NaiveEntry& entry) {
-      return static_cast<double>(static_cast<std::int64_t>(entry.s)) / static_cast<double>(static_cast<std::int64_t>(entry.divisor));
+      return static_cast<double>(static_cast<std::int64_t>(entry.s)) /
+             static_cast<double>(static_cast<std::int64_t>(entry.divisor));
     };
     for (std::size_t bin = 0; bin < kept_.size(); ++bin) {
       std::vector<NaiveEntry> sorted = valid_[bin];
@@ -90,7 +98,8 @@ class NaiveRobust {
         return value(sorted.back());
       };
       const Clip& clip = job_.recipe.clip;
-      const double low = at(clip.quantiles ? clip.quantiles->low : 0.5), high = at(clip.quantiles ? clip.quantiles->high : 0.5);
+      const double low = at(clip.quantiles ? clip.quantiles->low : 0.5),
+                   high = at(clip.quantiles ? clip.quantiles->high : 0.5);
       keep(bin, [&](const NaiveEntry& entry) { return value(entry) >= low && value(entry) <= high; });
     }
   }
@@ -133,7 +142,9 @@ class NaiveRobust {
       return total;
     };
     const auto of_kept = [&](auto term) { return sum(kept_[bin], term); };
-    const auto missing = [&](auto term, Wide of_invalid) { return of_invalid + sum(valid_[bin], term) - of_kept(term); };
+    const auto missing = [&](auto term, Wide of_invalid) {
+      return of_invalid + sum(valid_[bin], term) - of_kept(term);
+    };
     const auto invalid = [&](Quantity of) { return invalid_.has(of) ? Wide{invalid_[of][bin]} : Wide{0}; };
     const Wide one = fraction_bits_ <= 28 ? Wide{1} << fraction_bits_ : Wide{0};
     switch (quantity) {
@@ -141,20 +152,25 @@ class NaiveRobust {
         return of_kept([](const NaiveEntry& e) { return e.weight * e.raw; });
       case Quantity::kVariance:
         return of_kept([&](const NaiveEntry& e) {
-          return squared_weight(static_cast<std::uint32_t>(e.weight), plan_.weight_bits, plan_.variance_bits) * std::max(e.raw, one);
+          return squared_weight(static_cast<std::uint32_t>(e.weight), plan_.weight_bits,
+                                plan_.variance_bits) *
+                 std::max(e.raw, one);
         });
       case Quantity::kSquares:
         return of_kept([](const NaiveEntry& e) { return e.square * e.s * e.s; });
       case Quantity::kProducts:
         return of_kept([](const NaiveEntry& e) { return e.square * e.s * e.divisor; });
       case Quantity::kMissingNormalization:
-        return missing([&](const NaiveEntry& e) { return e.weight * plan_.normalization[e.pixel]; }, invalid(quantity));
+        return missing([&](const NaiveEntry& e) { return e.weight * plan_.normalization[e.pixel]; },
+                       invalid(quantity));
       case Quantity::kMissingDark:
-        return missing([&](const NaiveEntry& e) { return e.weight * plan_.dark[e.pixel]; }, invalid(quantity));
+        return missing([&](const NaiveEntry& e) { return e.weight * plan_.dark[e.pixel]; },
+                       invalid(quantity));
       case Quantity::kMissingCount:
         return missing([](const NaiveEntry& e) { return e.weight; }, invalid(quantity));
       case Quantity::kMissingSquares:
-        return missing([](const NaiveEntry& e) { return e.square * e.divisor * e.divisor; }, missing_squares_[bin]);
+        return missing([](const NaiveEntry& e) { return e.square * e.divisor * e.divisor; },
+                       missing_squares_[bin]);
       case Quantity::kClipped:
         return missing([](const NaiveEntry&) { return Wide{1}; }, 0);
       default:

@@ -183,7 +183,8 @@ TEST(Normalise, SpottinessIsZeroWherePixelsDifferAsCountsDo) {
   Recipe recipe;
   recipe.spottiness = true;
   const Job job = make_job(plan_of(bins), recipe);
-  const Pattern pattern = normalise(*job.plan, recipe, sums_of(job, values, std::vector<std::uint8_t>(4000, 1)));
+  const Pattern pattern =
+      normalise(*job.plan, recipe, sums_of(job, values, std::vector<std::uint8_t>(4000, 1)));
   EXPECT_NEAR(pattern.spottiness[0], 0, 0.1);
   // 2 % of the pixels are 400 off: 0.02 x 0.98 x 400^2 over the mean, 48.
   EXPECT_NEAR(pattern.spottiness[1], 0.02 * 0.98 * 160000 / 48, 3);
@@ -211,7 +212,8 @@ TEST(SigmaClip, FindsTheOutliersThatStandardDeviationsTell) {
 TEST(SigmaClip, EndsAfterItsCycles) {
   std::vector<std::int64_t> values(300, 100);
   for (std::size_t i = 0; i < 150; ++i) values[i] += static_cast<std::int64_t>(i * i * i);
-  const Job job = make_job(plan_of(std::vector<std::uint32_t>(300, 0)), clip_by(ErrorModel::kAzimuthal, 1, 2));
+  const Job job =
+      make_job(plan_of(std::vector<std::uint32_t>(300, 0)), clip_by(ErrorModel::kAzimuthal, 1, 2));
   SigmaClip clip(job, 0);
   std::vector<std::uint8_t> kept(300, 1);
   int passes = 1;
@@ -246,19 +248,25 @@ TEST(ClipWindow, HoldsWhatItsInequalitiesSay) {
     ClipWindow window;
     window.open = 0;
     window.shift = static_cast<std::int32_t>(random() % (kMaxWindowShift + 1));
-    const auto limit = [&] { return static_cast<std::int32_t>(static_cast<std::int64_t>(random() >> (33 + random() % 31)) - (1 << 29)); };
+    const auto limit = [&] {
+      return static_cast<std::int32_t>(static_cast<std::int64_t>(random() >> (33 + random() % 31)) -
+                                       (1 << 29));
+    };
     window.low = limit();
     window.high = limit();
     if (window.low > window.high) std::swap(window.low, window.high);
     const auto n = static_cast<std::int64_t>(1 + random() % ((1 << kDivisorBits) - 1));
     // Near an end as often as not.
     std::int64_t s = static_cast<std::int64_t>(random() >> (24 + random() % 40));
-    if (random() % 2 == 0) s = ((random() % 2 == 0 ? window.low : window.high) * n >> window.shift) + static_cast<std::int64_t>(random() % 3) - 1;
+    if (random() % 2 == 0)
+      s = ((random() % 2 == 0 ? window.low : window.high) * n >> window.shift) +
+          static_cast<std::int64_t>(random() % 3) - 1;
     if (random() % 4 == 0) s = -s;
     const Wide scaled = Wide{s} * (Wide{1} << window.shift);
     const bool expected = Wide{window.low} * n <= scaled && scaled <= Wide{window.high} * n;
     held += expected;
-    ASSERT_EQ(window.holds(s, n), expected) << s << ' ' << n << ' ' << window.low << ' ' << window.high << ' ' << window.shift;
+    ASSERT_EQ(window.holds(s, n), expected)
+        << s << ' ' << n << ' ' << window.low << ' ' << window.high << ' ' << window.shift;
   }
   EXPECT_GT(held, 1000);
 }
@@ -285,11 +293,13 @@ TEST(RankClip, EqualsSortingForRandomWeightsAndManyEqualValues) {
   for (int round = 0; round < 300; ++round) {
     std::vector<RankedPixel> pixels(1 + random() % 200);
     for (RankedPixel& pixel : pixels) {
-      pixel = {static_cast<double>(random() % (1 + random() % 50)) - 10, 1 + (random() >> (19 + random() % 44))};
+      pixel = {static_cast<double>(random() % (1 + random() % 50)) - 10,
+               1 + (random() >> (19 + random() % 44))};
     }
     Clip clip;
     clip.method = ClipMethod::kQuantiles;
-    clip.quantiles = Range{static_cast<double>(random() % 1000) / 2000, 0.5 + static_cast<double>(random() % 1001) / 2000};
+    clip.quantiles =
+        Range{static_cast<double>(random() % 1000) / 2000, 0.5 + static_cast<double>(random() % 1001) / 2000};
     std::vector<RankedPixel> sorted = pixels;
     std::ranges::sort(sorted, {}, &RankedPixel::value);
     long double total = 0;
@@ -298,7 +308,8 @@ TEST(RankClip, EqualsSortingForRandomWeightsAndManyEqualValues) {
       long double sum = 0;
       for (const RankedPixel& pixel : sorted) {
         sum += static_cast<long double>(pixel.weight);
-        if (sum * (1 << kQuantileBits) >= static_cast<long double>(quantile_number(part)) * total) return pixel.value;
+        if (sum * (1 << kQuantileBits) >= static_cast<long double>(quantile_number(part)) * total)
+          return pixel.value;
       }
       return sorted.back().value;
     };

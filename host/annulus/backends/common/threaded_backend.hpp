@@ -34,8 +34,8 @@ struct ThreadedSettings {
 
   bool any_recipe = false;  // else recipes of sums only; others are refused by name
 
-  // Called by load(), in the caller's thread: what all reducers share is made here. The plan has its spread table if
-  // the recipe needs it. Throws if the job cannot be taken.
+  // Called by load(), in the caller's thread: what all reducers share is made here. The plan has its spread
+  // table if the recipe needs it. Throws if the job cannot be taken.
   std::function<LoadedJob(const Job&)> prepare;
 };
 

@@ -1,8 +1,8 @@
 // What the CPU does with decoded pixels, band by band, of frames that are reduced side by side.
 //
-// LaneSums adds the pixels to the sums of their bins, in one pass. RobustSums does what takes squares of pixels and
-// clips in several passes, RankSums medians and quantiles. A recipe of n passes decodes its frames n times, and no
-// decoded frame is ever kept.
+// LaneSums adds the pixels to the sums of their bins, in one pass. RobustSums does what takes squares of
+// pixels and clips in several passes, RankSums medians and quantiles. A recipe of n passes decodes its frames
+// n times, and no decoded frame is ever kept.
 //
 // The reducer calls an operator once per band and group of frames, so what is virtual costs nothing.
 #pragma once

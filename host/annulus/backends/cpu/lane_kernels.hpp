@@ -25,8 +25,8 @@ struct SpreadView {
 };
 
 // Sums of squares and of products, as places (bin, lane) like those of a signal. With squares of weights each
-// product is cut in two, so that sums fit 64 bits: the upper parts count 2^kSquareCut and 2^kProductCut. Without,
-// the upper parts are not used.
+// product is cut in two, so that sums fit 64 bits: the upper parts count 2^kSquareCut and 2^kProductCut.
+// Without, the upper parts are not used.
 constexpr int kSquareCut = 20;
 constexpr int kProductCut = 21;
 struct SpreadSums {
@@ -78,7 +78,8 @@ struct LaneKernels {
   void (*integrate)(const BandView& band, const std::int32_t* values, const std::int32_t* one,
                     std::int64_t* signal, std::int64_t* variance);
 
-  // Adds the squares of a band. values: s of kBandPixels + 1 pixels, the last 0, all within kLargestSpreadValue.
+  // Adds the squares of a band. values: s of kBandPixels + 1 pixels, the last 0, all within
+  // kLargestSpreadValue.
   void (*add_spread)(const BandView& band, const SpreadView& spread, const std::int32_t* values,
                      const SpreadSums& sums);
 

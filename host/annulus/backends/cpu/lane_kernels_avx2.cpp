@@ -66,8 +66,9 @@ struct Avx2 {
 
 }  // namespace
 
-extern const LaneKernels kLaneKernelsAvx2 = {Avx2::kLanes, interleave_rows<Avx2::kLanes>, find_extremes<Avx2>,
-                                             find_outside<Avx2>, integrate_lanes<Avx2>, add_spread<Avx2>,
+extern const LaneKernels kLaneKernelsAvx2 = {Avx2::kLanes,          interleave_rows<Avx2::kLanes>,
+                                             find_extremes<Avx2>,   find_outside<Avx2>,
+                                             integrate_lanes<Avx2>, add_spread<Avx2>,
                                              find_doubtful<Avx2>};
 
 extern const LaneKernels kSingleLaneKernelsAvx2 = kSingleLane;

@@ -59,8 +59,8 @@ struct Avx512 {
 
 }  // namespace
 
-extern const LaneKernels kLaneKernelsAvx512 = {Avx512::kLanes, interleave_rows<Avx512::kLanes>,
-                                               find_extremes<Avx512>, find_outside<Avx512>,
+extern const LaneKernels kLaneKernelsAvx512 = {Avx512::kLanes,          interleave_rows<Avx512::kLanes>,
+                                               find_extremes<Avx512>,   find_outside<Avx512>,
                                                integrate_lanes<Avx512>, add_spread<Avx512>,
                                                find_doubtful<Avx512>};
 

@@ -68,8 +68,9 @@ struct Generic {
         [&](std::size_t i) { return std::uint64_t{static_cast<std::uint32_t>(value.lane[2 * i])} * factor; });
   }
   static Wide multiply_lanes(const Int& a, const Int& b) {
-    return each<Wide>(
-        [&](std::size_t i) { return static_cast<std::uint64_t>(std::int64_t{a.lane[2 * i]} * b.lane[2 * i]); });
+    return each<Wide>([&](std::size_t i) {
+      return static_cast<std::uint64_t>(std::int64_t{a.lane[2 * i]} * b.lane[2 * i]);
+    });
   }
   template <int kBits>
   static Wide low_bits(const Wide& value) {
@@ -93,7 +94,8 @@ struct Generic {
     return each<Float>([&](std::size_t i) { return at[i]; });
   }
   static Where nowhere() { return 0; }
-  static Where also_outside(Where where, const Int& value, float divisor, const Float& low, const Float& high) {
+  static Where also_outside(Where where, const Int& value, float divisor, const Float& low,
+                            const Float& high) {
     for (std::size_t i = 0; i < kLanes; ++i) {
       const auto number = static_cast<float>(value.lane[i]);
       where |= static_cast<int>(number < low.lane[i] * divisor) |
@@ -122,9 +124,9 @@ void interleave_rows(const std::int32_t* rows, std::size_t stride, std::size_t c
 
 }  // namespace
 
-extern const LaneKernels kLaneKernelsGeneric = {Generic::kLanes, interleave_rows, find_extremes<Generic>,
-                                                find_outside<Generic>, integrate_lanes<Generic>,
-                                                add_spread<Generic>, find_doubtful<Generic>};
+extern const LaneKernels kLaneKernelsGeneric = {
+    Generic::kLanes,          interleave_rows,     find_extremes<Generic>, find_outside<Generic>,
+    integrate_lanes<Generic>, add_spread<Generic>, find_doubtful<Generic>};
 
 extern const LaneKernels kSingleLaneKernelsGeneric = kSingleLane;
 

@@ -67,7 +67,9 @@ struct Neon {
   static Wide shift_right(Wide value) {
     return {vshrq_n_s64(value.low, kBits), vshrq_n_s64(value.high, kBits)};
   }
-  static Int as_int(Wide value) { return {vreinterpretq_s32_s64(value.low), vreinterpretq_s32_s64(value.high)}; }
+  static Int as_int(Wide value) {
+    return {vreinterpretq_s32_s64(value.low), vreinterpretq_s32_s64(value.high)};
+  }
 
   struct Float {
     float32x4_t low, high;
@@ -78,9 +80,11 @@ struct Neon {
   static Where also_outside(Where where, Int value, float divisor, Float low, Float high) {
     const auto outside = [divisor](int32x4_t lanes, float32x4_t from, float32x4_t to) {
       const float32x4_t number = vcvtq_f32_s32(lanes);
-      return vorrq_u32(vcltq_f32(number, vmulq_n_f32(from, divisor)), vcgtq_f32(number, vmulq_n_f32(to, divisor)));
+      return vorrq_u32(vcltq_f32(number, vmulq_n_f32(from, divisor)),
+                       vcgtq_f32(number, vmulq_n_f32(to, divisor)));
     };
-    return vorrq_u32(where, vorrq_u32(outside(value.low, low.low, high.low), outside(value.high, low.high, high.high)));
+    return vorrq_u32(
+        where, vorrq_u32(outside(value.low, low.low, high.low), outside(value.high, low.high, high.high)));
   }
   static bool anywhere(Where where) { return vmaxvq_u32(where) != 0; }
 };
@@ -112,7 +116,7 @@ void interleave_rows(const std::int32_t* rows, std::size_t stride, std::size_t c
 
 }  // namespace
 
-extern const LaneKernels kLaneKernelsNeon = {Neon::kLanes, interleave_rows, find_extremes<Neon>,
+extern const LaneKernels kLaneKernelsNeon = {Neon::kLanes,       interleave_rows,       find_extremes<Neon>,
                                              find_outside<Neon>, integrate_lanes<Neon>, add_spread<Neon>,
                                              find_doubtful<Neon>};
 

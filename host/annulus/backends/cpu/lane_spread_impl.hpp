@@ -114,16 +114,15 @@ std::size_t find_doubtful_segments(const SegmentsView<kBins>& segments, const st
   for (const auto* segment = segments.begin; segment != segments.end; ++segment) {
     bool doubtful = false;
     for (int bin = 0; bin < kBins; ++bin) {
-      const std::size_t place =
-          (std::size_t{segment->first_bin} + static_cast<std::size_t>(bin)) * V::kLanes;
+      const std::size_t place = (std::size_t{segment->first_bin} + static_cast<std::size_t>(bin)) * V::kLanes;
       const auto low = V::load_float(windows.low + place);
       const auto high = V::load_float(windows.high + place);
       auto far = V::nowhere();
       for (int i = 0; i < kSegment; ++i) {
         // What fills up a segment is like its first pixel.
         const std::uint16_t pixel = segment->pixel[i] == kNoPixel ? segment->pixel[0] : segment->pixel[i];
-        far = V::also_outside(far, V::load(values + pixel * V::kLanes), static_cast<float>(divisor[pixel]), low,
-                              high);
+        far = V::also_outside(far, V::load(values + pixel * V::kLanes), static_cast<float>(divisor[pixel]),
+                              low, high);
       }
       doubtful |= V::anywhere(far);
     }

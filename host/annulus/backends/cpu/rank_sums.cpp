@@ -6,7 +6,11 @@
 namespace annulus {
 
 RankSums::RankSums(const Job& job)
-    : job_(job), plan_(*job.plan), table_(*job.plan->spread), rows_(plan_.bins() + 1), windows_(plan_.bins()) {
+    : job_(job),
+      plan_(*job.plan),
+      table_(*job.plan->spread),
+      rows_(plan_.bins() + 1),
+      windows_(plan_.bins()) {
   for (const std::uint32_t bin : plan_.matrix.bin) ++rows_[bin + 1];
   for (std::size_t bin = 0; bin < plan_.bins(); ++bin) rows_[bin + 1] += rows_[bin];
   ranked_.resize(rows_.back());
@@ -49,7 +53,8 @@ void RankSums::add_band(std::size_t band, std::int32_t* values) {
 
 void RankSums::gather(std::size_t pixel, double value) {
   for (std::uint32_t entry = plan_.matrix.first[pixel]; entry < plan_.matrix.first[pixel + 1]; ++entry) {
-    ranked_[ends_[plan_.matrix.bin[entry]]++] = {value, std::uint64_t{plan_.matrix.weight[entry]} * table_.divisor[pixel]};
+    ranked_[ends_[plan_.matrix.bin[entry]]++] = {
+        value, std::uint64_t{plan_.matrix.weight[entry]} * table_.divisor[pixel]};
   }
 }
 

@@ -1,5 +1,5 @@
-// The sums of medians and quantiles, of one frame at a time. The first pass gathers the values of each bin, from
-// which its window follows; the second sums what lies in it.
+// The sums of medians and quantiles, of one frame at a time. The first pass gathers the values of each bin,
+// from which its window follows; the second sums what lies in it.
 #pragma once
 
 #include <annulus/backends/cpu/band_operator.hpp>
@@ -31,10 +31,10 @@ class RankSums final : public BandOperator {
   const Job job_;
   const Plan& plan_;
   const SpreadTable& table_;
-  std::vector<std::uint32_t> rows_;    // where the pixels of a bin begin among all entries
-  std::vector<std::uint32_t> ends_;    // of those that were gathered
-  std::vector<RankedPixel> ranked_;    // by bin
-  std::vector<RankWindow> windows_;    // by bin
+  std::vector<std::uint32_t> rows_;  // where the pixels of a bin begin among all entries
+  std::vector<std::uint32_t> ends_;  // of those that were gathered
+  std::vector<RankedPixel> ranked_;  // by bin
+  std::vector<RankWindow> windows_;  // by bin
   std::optional<DarkRemover> darks_;
   std::int64_t one_ = 1;
   bool gathering_ = true;

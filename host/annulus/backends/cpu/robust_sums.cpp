@@ -129,7 +129,8 @@ void RobustSums::find_special(std::size_t band, std::uint32_t place, std::size_t
     }
   } else if (raw > largest_ || raw < -largest_) {
     leave_out(place, lane);
-    specials_.push_back({pixel, static_cast<std::uint32_t>(lane), lanes_[lane].darks->value(pixel, raw), raw});
+    specials_.push_back(
+        {pixel, static_cast<std::uint32_t>(lane), lanes_[lane].darks->value(pixel, raw), raw});
   }
 }
 
@@ -147,7 +148,8 @@ void RobustSums::remove_darks(std::size_t band, const std::int32_t* values) {
         const std::int64_t value = lanes_[lane].darks->value(start + place, raw);
         if (value > largest_ || value < -largest_) {
           leave_out(place, lane);
-          specials_.push_back({static_cast<std::uint32_t>(start + place), static_cast<std::uint32_t>(lane), value, raw});
+          specials_.push_back(
+              {static_cast<std::uint32_t>(start + place), static_cast<std::uint32_t>(lane), value, raw});
         } else {
           reduced = static_cast<std::int32_t>(value);
         }
@@ -176,7 +178,8 @@ void RobustSums::add_special(const Special& special) {
   Lane& lane = lanes_[special.lane];
   const Int128 square = Int128{special.value} * special.value;
   const Int128 product = Int128{special.value} * table_.divisor[special.pixel];
-  for (std::uint32_t entry = plan_.matrix.first[special.pixel]; entry < plan_.matrix.first[special.pixel + 1]; ++entry) {
+  for (std::uint32_t entry = plan_.matrix.first[special.pixel]; entry < plan_.matrix.first[special.pixel + 1];
+       ++entry) {
     const std::uint32_t factor = table_.square(plan_.matrix.weight[entry], plan_.weight_bits);
     lane.squares[plan_.matrix.bin[entry]] += square * factor;
     lane.products[plan_.matrix.bin[entry]] += product * factor;
@@ -197,8 +200,10 @@ void RobustSums::clip_band(std::size_t band, const std::int32_t* values) {
   found.wides = room(found_[3], size(view.wides_begin, view.wides_end));
   const std::int32_t* const reduced = reduced_.empty() ? values : reduced_.data();
   kernels_.find_doubtful(view, divisor_.data(), reduced, {low_.data(), high_.data()}, found);
-  for (std::size_t i = 0; i < found.one_count; ++i) clip_segment(band, view.ones.begin[found.ones[i]], values);
-  for (std::size_t i = 0; i < found.two_count; ++i) clip_segment(band, view.twos.begin[found.twos[i]], values);
+  for (std::size_t i = 0; i < found.one_count; ++i)
+    clip_segment(band, view.ones.begin[found.ones[i]], values);
+  for (std::size_t i = 0; i < found.two_count; ++i)
+    clip_segment(band, view.twos.begin[found.twos[i]], values);
   for (std::size_t i = 0; i < found.three_count; ++i)
     clip_segment(band, view.threes.begin[found.threes[i]], values);
   for (std::size_t i = 0; i < found.wide_count; ++i) {
@@ -217,7 +222,8 @@ void RobustSums::clip_segment(std::size_t band, const Segment<kBins>& segment, c
       for (int bin = 1; bin < kBins; ++bin) {
         const std::uint32_t weight = segment.weight[bin - 1][i];
         rest -= weight;
-        clip_entries(band, segment.pixel[i], segment.first_bin + static_cast<std::uint32_t>(bin), weight, values);
+        clip_entries(band, segment.pixel[i], segment.first_bin + static_cast<std::uint32_t>(bin), weight,
+                     values);
       }
     }
     clip_entries(band, segment.pixel[i], segment.first_bin, rest, values);
@@ -241,7 +247,8 @@ void RobustSums::clip_specials() {
   for (const Special& special : specials_) {
     Lane& lane = lanes_[special.lane];
     if (lane.done) continue;
-    for (std::uint32_t entry = plan_.matrix.first[special.pixel]; entry < plan_.matrix.first[special.pixel + 1]; ++entry) {
+    for (std::uint32_t entry = plan_.matrix.first[special.pixel];
+         entry < plan_.matrix.first[special.pixel + 1]; ++entry) {
       const std::uint32_t bin = plan_.matrix.bin[entry];
       if (lane.clip->windows()[bin].holds(special.value, table_.divisor[special.pixel])) continue;
       clip_entry(lane, special.pixel, bin, plan_.matrix.weight[entry], special.value, special.raw);
@@ -259,8 +266,8 @@ void RobustSums::clip_entry(Lane& lane, std::size_t pixel, std::uint32_t bin, st
   clipped.count += weight;
   if (!plan_.dark.empty()) clipped.dark += std::int64_t{weight} * plan_.dark[pixel];
   if (banded_.has_squares) {
-    clipped.variance +=
-        std::int64_t{squared_weight(weight, plan_.weight_bits, plan_.variance_bits)} * std::max(raw, lane.one);
+    clipped.variance += std::int64_t{squared_weight(weight, plan_.weight_bits, plan_.variance_bits)} *
+                        std::max(raw, lane.one);
   }
   const std::int64_t divisor = table_.divisor[pixel];
   const Int128 factor = table_.square(weight, plan_.weight_bits);
@@ -342,7 +349,8 @@ Sums RobustSums::sums_of(const Lane& lane) const {
   missing.resize(plan_.bins());
   if (lane.any_clipped) {
     if (!has_invalid) {
-      for (const Quantity quantity : {Quantity::kMissingNormalization, Quantity::kMissingDark, Quantity::kMissingCount})
+      for (const Quantity quantity :
+           {Quantity::kMissingNormalization, Quantity::kMissingDark, Quantity::kMissingCount})
         if (has(quantity)) sums.make(quantity, plan_.bins());
     }
     sums.make(Quantity::kClipped, plan_.bins());

@@ -1,8 +1,9 @@
-// The sums of recipes that look at the spread of pixels or clip by it, of frames that are reduced side by side.
+// The sums of recipes that look at the spread of pixels or clip by it, of frames that are reduced side by
+// side.
 //
-// The first pass adds up everything, with the fast loops. Each further pass looks only for what lies outside of its
-// window, and takes that off what the first pass had: pixels that a clip leaves out are few, so a pass is little more
-// than decoding. Since all are integers, the result is that of adding up what is left.
+// The first pass adds up everything, with the fast loops. Each further pass looks only for what lies outside
+// of its window, and takes that off what the first pass had: pixels that a clip leaves out are few, so a pass
+// is little more than decoding. Since all are integers, the result is that of adding up what is left.
 #pragma once
 
 #include <annulus/backends/cpu/lane_sums.hpp>
@@ -48,10 +49,10 @@ class RobustSums final : public BandOperator {
     std::optional<DarkRemover> darks;
     std::optional<SigmaClip> clip;
     std::int64_t one = 1;
-    bool done = false;                     // its windows change no more
-    Sums all;                              // of the first pass
-    std::vector<Int128> squares, products; // likewise
-    std::vector<Int128> invalid_squares;   // of invalid pixels; empty if there are none
+    bool done = false;                      // its windows change no more
+    Sums all;                               // of the first pass
+    std::vector<Int128> squares, products;  // likewise
+    std::vector<Int128> invalid_squares;    // of invalid pixels; empty if there are none
     std::vector<BinSums> clipped;
     std::vector<std::uint32_t> outliers;
     bool any_clipped = false;
@@ -83,8 +84,8 @@ class RobustSums final : public BandOperator {
   const SpreadTable& table_;
   const BandedPlan& banded_;
   const LaneKernels& kernels_;
-  const bool with_squares_;        // in the passes
-  const std::int32_t largest_;     // |s| that the fast loops take
+  const bool with_squares_;     // in the passes
+  const std::int32_t largest_;  // |s| that the fast loops take
   LaneSums plain_;
   std::vector<Lane> lanes_;
   std::size_t frames_ = 0;
@@ -92,12 +93,12 @@ class RobustSums final : public BandOperator {
 
   LargeVector<std::int64_t> squares_, squares_upper_, products_, products_upper_;  // as LaneSums has a signal
   LargeVector<float> low_, high_;                                                  // SureWindows
-  std::vector<std::uint32_t> divisor_;    // of a band, and one more
-  LargeVector<std::int32_t> reduced_;     // s of a band, where there is a dark
-  std::vector<std::uint16_t> out_;        // by pixel of a band: lanes in which it is invalid or special
-  std::vector<std::uint32_t> touched_;    // pixels of the band for which this is not 0
-  std::vector<Special> specials_;         // of a band
-  std::vector<std::uint32_t> found_[5];   // scratch of the kernels
+  std::vector<std::uint32_t> divisor_;                                             // of a band, and one more
+  LargeVector<std::int32_t> reduced_;    // s of a band, where there is a dark
+  std::vector<std::uint16_t> out_;       // by pixel of a band: lanes in which it is invalid or special
+  std::vector<std::uint32_t> touched_;   // pixels of the band for which this is not 0
+  std::vector<Special> specials_;        // of a band
+  std::vector<std::uint32_t> found_[5];  // scratch of the kernels
 };
 
 }  // namespace annulus

@@ -25,7 +25,8 @@ Recipe random_robust_recipe(std::mt19937_64& random) {
       break;
     case 2:
       recipe.clip.method = ClipMethod::kQuantiles;
-      recipe.clip.quantiles = std::array{Range{0, 0}, Range{0.1, 0.9}, Range{0.25, 0.25}, Range{1, 1}, Range{0, 1}}[random() % 5];
+      recipe.clip.quantiles =
+          std::array{Range{0, 0}, Range{0.1, 0.9}, Range{0.25, 0.25}, Range{1, 1}, Range{0, 1}}[random() % 5];
       break;
     default:
       recipe.clip.method = ClipMethod::kSigma;
@@ -37,7 +38,8 @@ Recipe random_robust_recipe(std::mt19937_64& random) {
   return recipe;
 }
 
-// Smooth counts with noise, hot pixels up to what the type can hold, marked pixels; sometimes few values differ.
+// Smooth counts with noise, hot pixels up to what the type can hold, marked pixels; sometimes few values
+// differ.
 std::vector<std::int64_t> spotty_pixels(std::mt19937_64& random, PixelType type, std::size_t count) {
   std::vector<std::int64_t> pixels(count);
   const auto level = static_cast<std::int64_t>(random() % 3 == 0 ? 1 : random() % 90);
@@ -112,7 +114,9 @@ TEST(RobustSums, EqualTheDefinitionForRandomPlansTypesAndRecipes) {
     for (const InstructionSet set : available_instruction_sets()) {
       CpuReducer reducer(shared, set);
       for (int again = 0; again < 2; ++again) {
-        const std::size_t batch = scan->job.recipe.clip.by_rank() ? 1 : again == 0 ? count : 1 + random() % count;
+        const std::size_t batch = scan->job.recipe.clip.by_rank() ? 1
+                                  : again == 0                    ? count
+                                                                  : 1 + random() % count;
         for (std::size_t first = 0; first < count; first += batch) {
           const auto end = std::min(count, first + batch);
           const auto results = reducer.reduce({frames.begin() + static_cast<std::ptrdiff_t>(first),
@@ -122,8 +126,9 @@ TEST(RobustSums, EqualTheDefinitionForRandomPlansTypesAndRecipes) {
             const Sums& found = results[i - first].sums();
             for (const Quantity quantity : all_quantities()) {
               ASSERT_TRUE(std::ranges::equal(found[quantity], expected[i][quantity]))
-                  << "round " << round << ", frame " << i << " of " << count << ", " << name_of(set) << ", quantity "
-                  << static_cast<int>(quantity) << ", model " << name_of(scan->job.recipe.error_model) << ", clip "
+                  << "round " << round << ", frame " << i << " of " << count << ", " << name_of(set)
+                  << ", quantity " << static_cast<int>(quantity) << ", model "
+                  << name_of(scan->job.recipe.error_model) << ", clip "
                   << name_of(scan->job.recipe.clip.method);
             }
             ASSERT_EQ(found, expected[i]) << "round " << round;
