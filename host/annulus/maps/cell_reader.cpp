@@ -24,14 +24,14 @@ struct Line {
   double at(double x) const { return at_zero + slope * x; }
 };
 
-WindowValues values_of(const Plan& plan, std::span<const FrameAndFactor> frames, const WindowBins& window,
-                       WindowDetail detail) {
-  const MergedBins peak = merge(plan, frames, window.peak);
+WindowValues values_of(const Plan& plan, const Recipe& recipe, std::span<const FrameAndFactor> frames,
+                       const WindowBins& window, WindowDetail detail) {
+  const MergedBins peak = merge(plan, recipe, frames, window.peak);
   WindowValues values{peak.intensity, peak.error, kNoValue, kNoValue, kNoValue, kNoValue};
   Line line;
   if (window.sides) {
-    const MergedBins left = merge(plan, frames, window.sides->first);
-    const MergedBins right = merge(plan, frames, window.sides->second);
+    const MergedBins left = merge(plan, recipe, frames, window.sides->first);
+    const MergedBins right = merge(plan, recipe, frames, window.sides->second);
     line.slope = (right.intensity - left.intensity) / (right.centre - left.centre);
     line.at_zero = left.intensity - line.slope * left.centre;
     const double share = (peak.centre - left.centre) / (right.centre - left.centre);
@@ -44,7 +44,7 @@ WindowValues values_of(const Plan& plan, std::span<const FrameAndFactor> frames,
   const double origin = plan.axes.front().centres[window.peak.first];
   for (std::size_t bin = window.peak.first; bin < window.peak.end; ++bin) {
     const double x = plan.axes.front().centres[bin];
-    const double height = merge(plan, frames, {bin, bin + 1}).intensity - line.at(x);
+    const double height = merge(plan, recipe, frames, {bin, bin + 1}).intensity - line.at(x);
     if (std::isnan(height)) continue;
     if (!(height <= values.maximum)) {
       values.maximum = height;
@@ -233,7 +233,7 @@ void CellReader::read_windows(
   std::vector<WindowValues> values(windows.size());
   const auto take_cell = [&](std::size_t cell, std::span<const FrameAndFactor> frames) {
     for (std::size_t i = 0; i < relative.size(); ++i)
-      values[i] = values_of(plan, frames, relative[i], detail);
+      values[i] = values_of(plan, parts_->sums->job().recipe, frames, relative[i], detail);
     take(cell, values);
   };
   const std::uint64_t at_once = std::max<std::uint64_t>(1, kValuesAtOnce / bins.size());
