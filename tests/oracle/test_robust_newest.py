@@ -284,5 +284,5 @@ def test_the_bench_runs(annulus, tmp_path):
                            tmp_path / "bench.json", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     measured = json.loads((tmp_path / "bench.json").read_text())
-    assert len(measured["ratios"]) == 7 and all(ratio > 0 for ratio in measured["ratios"].values())
+    assert len(measured["ratios"]) == 8 and all(ratio > 0 for ratio in measured["ratios"].values())
     assert [path.name for path in tmp_path.iterdir()] == ["bench.json"]
