@@ -27,8 +27,8 @@ struct RankWindow {
   double high;
 };
 
-// Of the pixels of a bin, of which there is at least one; their order is changed.
-RankWindow rank_window(const Clip& clip, std::span<RankedPixel> pixels);
+// Of the pixels of a bin, of which there is at least one.
+RankWindow rank_window(const Clip& clip, std::span<const RankedPixel> pixels);
 
 // A part of the weights, as the integer that backends compute with.
 std::uint64_t quantile_number(double part);

@@ -21,12 +21,10 @@ void RankSums::begin(std::span<const Frame* const> frames) {
   one_ = one_count(*frames.front());
   gathering_ = true;
   ends_.assign(rows_.begin(), rows_.end() - 1);
-  invalid_.clear();
+  invalid_pixels_ = 0;
   outliers_.clear();
-  sums_ = Sums();
-  sums_.fraction_bits = frames.front()->fraction_bits;
-  for (const Quantity quantity : job_.quantities()) sums_.make(quantity, plan_.bins());
-  for (auto* wide : {&squares_, &products_, &missing_squares_}) wide->assign(plan_.bins(), 0);
+  fraction_bits_ = frames.front()->fraction_bits;
+  kept_.assign(plan_.bins(), Kept());
 }
 
 void RankSums::add_band(std::size_t band, std::int32_t* values) {
@@ -38,7 +36,7 @@ void RankSums::add_band(std::size_t band, std::int32_t* values) {
     const std::int32_t stored = values[pixel - start];
     const std::int64_t raw = is_unsigned ? std::int64_t{static_cast<std::uint32_t>(stored)} : stored;
     if (!plan_.validity.accepts(raw)) {
-      if (gathering_) invalid_.push_back(static_cast<std::uint32_t>(pixel));
+      invalid_pixels_ += gathering_ ? 1 : 0;
       continue;
     }
     const std::int64_t s = darks_->value(pixel, raw);
@@ -61,31 +59,29 @@ void RankSums::gather(std::size_t pixel, double value) {
 void RankSums::sum(std::size_t pixel, std::int64_t s, std::int64_t raw, double value) {
   bool out = false;
   for (std::uint32_t entry = plan_.matrix.first[pixel]; entry < plan_.matrix.first[pixel + 1]; ++entry) {
-    const std::uint32_t bin = plan_.matrix.bin[entry], weight = plan_.matrix.weight[entry];
-    const std::int64_t square = table_.square(weight, plan_.weight_bits), divisor = table_.divisor[pixel];
+    const std::uint32_t bin = plan_.matrix.bin[entry];
     if (value < windows_[bin].low || value > windows_[bin].high) {
-      leave_out(pixel, bin, weight, square);
-      ++sums_[Quantity::kClipped][bin];
       out = true;
       continue;
     }
-    sums_[Quantity::kSignal][bin] += weight * raw;
+    Kept& kept = kept_[bin];
+    const std::int64_t weight = plan_.matrix.weight[entry], divisor = table_.divisor[pixel];
+    const Int128 square = table_.square(plan_.matrix.weight[entry], plan_.weight_bits);
+    ++kept.entries;
+    kept.signal += weight * raw;
+    kept.count += weight;
+    kept.normalization += weight * plan_.normalization[pixel];
+    if (!plan_.dark.empty()) kept.dark += weight * plan_.dark[pixel];
     if (job_.recipe.has_variance()) {
-      sums_[Quantity::kVariance][bin] +=
-          std::int64_t{squared_weight(weight, plan_.weight_bits, plan_.variance_bits)} * std::max(raw, one_);
+      kept.variance +=
+          std::int64_t{squared_weight(plan_.matrix.weight[entry], plan_.weight_bits, plan_.variance_bits)} *
+          std::max(raw, one_);
     }
-    squares_[bin] += Int128{s} * s * square;
-    products_[bin] += Int128{s} * divisor * square;
+    kept.squares += square * s * s;
+    kept.products += square * s * divisor;
+    kept.divisor_squares += square * divisor * divisor;
   }
   if (out && job_.list_outliers) outliers_.push_back(static_cast<std::uint32_t>(pixel));
-}
-
-// Of an invalid pixel, or of one that is outside of the window.
-void RankSums::leave_out(std::size_t pixel, std::uint32_t bin, std::int64_t weight, std::int64_t square) {
-  sums_[Quantity::kMissingNormalization][bin] += weight * plan_.normalization[pixel];
-  sums_[Quantity::kMissingCount][bin] += weight;
-  if (!plan_.dark.empty()) sums_[Quantity::kMissingDark][bin] += weight * plan_.dark[pixel];
-  missing_squares_[bin] += Int128{table_.divisor[pixel]} * table_.divisor[pixel] * square;
 }
 
 bool RankSums::again() {
@@ -99,27 +95,65 @@ bool RankSums::again() {
   return true;
 }
 
+// What is missing of the plan's totals is all that was not kept.
 std::vector<Sums> RankSums::take() {
-  for (const std::uint32_t pixel : invalid_) {
-    for (std::uint32_t entry = plan_.matrix.first[pixel]; entry < plan_.matrix.first[pixel + 1]; ++entry) {
-      const std::uint32_t weight = plan_.matrix.weight[entry];
-      leave_out(pixel, plan_.matrix.bin[entry], weight, table_.square(weight, plan_.weight_bits));
+  const std::size_t bins = plan_.bins();
+  Sums sums;
+  sums.fraction_bits = fraction_bits_;
+  sums.invalid_pixels = invalid_pixels_;
+  sums.outliers = std::move(outliers_);
+  bool lacks_any = false;
+  for (std::size_t bin = 0; bin < bins; ++bin) lacks_any |= kept_[bin].count != plan_.totals.count[bin];
+  const auto fill = [&](Quantity quantity, auto number) {
+    const auto values = sums.make(quantity, bins);
+    for (std::size_t bin = 0; bin < bins; ++bin) values[bin] = number(bin);
+  };
+  const auto fill_wide = [&](Quantity quantity, auto number) {
+    std::vector<Int128> values(bins);
+    for (std::size_t bin = 0; bin < bins; ++bin) values[bin] = number(bin);
+    store_words(sums, quantity, values);
+  };
+  for (const Quantity quantity : job_.quantities()) {
+    if (is_missing(quantity) && !lacks_any) continue;
+    switch (quantity) {
+      case Quantity::kSignal:
+        fill(quantity, [&](std::size_t bin) { return kept_[bin].signal; });
+        break;
+      case Quantity::kVariance:
+        fill(quantity, [&](std::size_t bin) { return kept_[bin].variance; });
+        break;
+      case Quantity::kSquares:
+        fill_wide(quantity, [&](std::size_t bin) { return kept_[bin].squares; });
+        break;
+      case Quantity::kProducts:
+        fill_wide(quantity, [&](std::size_t bin) { return kept_[bin].products; });
+        break;
+      case Quantity::kMissingNormalization:
+        fill(quantity,
+             [&](std::size_t bin) { return plan_.totals.normalization[bin] - kept_[bin].normalization; });
+        break;
+      case Quantity::kMissingDark:
+        fill(quantity, [&](std::size_t bin) { return plan_.totals.dark[bin] - kept_[bin].dark; });
+        break;
+      case Quantity::kMissingCount:
+        fill(quantity, [&](std::size_t bin) { return plan_.totals.count[bin] - kept_[bin].count; });
+        break;
+      case Quantity::kMissingSquares:
+        fill_wide(quantity, [&](std::size_t bin) {
+          const Int128 total = Int128{table_.squares_word1[bin]} * (Int128{1} << 64) + table_.squares[bin];
+          return total - kept_[bin].divisor_squares;
+        });
+        break;
+      case Quantity::kClipped:
+        fill(quantity,
+             [&](std::size_t bin) { return std::int64_t{ends_[bin] - rows_[bin]} - kept_[bin].entries; });
+        break;
+      case Quantity::kEmptied:
+        break;  // of another clip
     }
   }
-  sums_.invalid_pixels = invalid_.size();
-  if (sums_.has(Quantity::kSquares)) {
-    store_words(sums_, Quantity::kSquares, squares_);
-    store_words(sums_, Quantity::kProducts, products_);
-  }
-  if (sums_.has(Quantity::kMissingSquares)) store_words(sums_, Quantity::kMissingSquares, missing_squares_);
-  const auto left_out = sums_[Quantity::kMissingCount];
-  if (std::ranges::all_of(left_out, [](std::int64_t count) { return count == 0; })) {
-    for (const Quantity quantity : all_quantities())
-      if (is_missing(quantity)) sums_.drop(quantity);
-  }
-  sums_.outliers = std::move(outliers_);
   std::vector<Sums> taken;
-  taken.push_back(std::move(sums_));
+  taken.push_back(std::move(sums));
   return taken;
 }
 

@@ -5,6 +5,7 @@
 #include <annulus/backends/cpu/band_operator.hpp>
 #include <annulus/backends/cpu/banded_plan.hpp>
 #include <annulus/backends/cpu/wide_words.hpp>
+#include <annulus/core/large_vector.hpp>
 #include <annulus/plan/rank_clip.hpp>
 #include <annulus/plan/spread_table.hpp>
 
@@ -24,24 +25,28 @@ class RankSums final : public BandOperator {
   std::vector<Sums> take() override;
 
  private:
+  // Of one bin.
+  struct Kept {
+    std::int64_t entries = 0, signal = 0, variance = 0, normalization = 0, dark = 0, count = 0;
+    Int128 squares = 0, products = 0, divisor_squares = 0;
+  };
   void gather(std::size_t pixel, double value);
   void sum(std::size_t pixel, std::int64_t s, std::int64_t raw, double value);
-  void leave_out(std::size_t pixel, std::uint32_t bin, std::int64_t weight, std::int64_t square);
 
   const Job job_;
   const Plan& plan_;
   const SpreadTable& table_;
   std::vector<std::uint32_t> rows_;  // where the pixels of a bin begin among all entries
   std::vector<std::uint32_t> ends_;  // of those that were gathered
-  std::vector<RankedPixel> ranked_;  // by bin
+  LargeVector<RankedPixel> ranked_;  // by bin
   std::vector<RankWindow> windows_;  // by bin
   std::optional<DarkRemover> darks_;
+  int fraction_bits_ = 0;
   std::int64_t one_ = 1;
   bool gathering_ = true;
-  std::vector<std::uint32_t> invalid_;
+  std::uint64_t invalid_pixels_ = 0;
   std::vector<std::uint32_t> outliers_;
-  std::vector<Int128> squares_, products_, missing_squares_;
-  Sums sums_;
+  std::vector<Kept> kept_;
 };
 
 }  // namespace annulus
