@@ -54,7 +54,7 @@ class Setting:
         words += ["--npt-azim", self.azim] if self.azim else []
         words += ["-P", 0.95] if rng.random() < 0.5 else []
         darks = {"whole": lambda: rng.integers(0, 9, self.shape), "fractions": lambda: rng.normal(4, 2, self.shape),
-                 "large": lambda: rng.normal(0, 3e4, self.shape) * 10.0 ** rng.integers(-4, 2, self.shape)}
+                 "large": lambda: rng.choice([-1, 1], self.shape) * numpy.exp(rng.uniform(8, 12.5, self.shape))}
         flats = {"even": lambda: rng.normal(1, 0.05, self.shape), "uneven": lambda: numpy.exp(rng.normal(0, 1.5, self.shape))}
         for name, made in (("dark", darks.get(self.dark)), ("flat", flats.get(self.flat))):
             if made:
