@@ -51,6 +51,8 @@ void add_grid_options(Command& command, GridArguments& arguments, const std::str
   GridOptions& options = arguments.options;
   add_axis(command, slow, slow_help, &options.slow, options.slow_rule);
   add_axis(command, fast, fast_help, &options.fast, options.fast_rule);
+  options.slow_tolerance = slow + "_tolerance";
+  options.fast_tolerance = fast + "_tolerance";
   add_comma_list(command, "shape", arguments.shape,
                  "Lines and points per line, LINES,POINTS, of a scan without such columns (default: the "
                  "shape that the output has)")

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comma_list.hpp"
@@ -132,14 +133,20 @@ void report(const MapCommand& command, const ScanMap& map) {
 }
 
 // All before the patterns are read.
-void check(const MapCommand& command) {
+void check(const MapCommand& command, const MapOptions& options) {
+  std::size_t longest = std::string_view(kFramesImage).size();
+  for (const Window& window : options.windows) {
+    for (const MapValue value : options.values)
+      longest = std::max(longest, window.name.size() + 1 + name_of(value).size());
+  }
+  check_number_of_images(options.windows.size() * options.values.size() + 1, longest);
   if (!command.picture.empty()) check_picture_beside(command.picture, command.output, command.overwrite);
   check_image_place(command.output, command.overwrite);
 }
 
 int follow_and_map(const MapCommand& command) {
   const MapOptions options = options_of(command);
-  check(command);
+  check(command, options);
   MapWriter writer(command, options);
   FollowedOutput output(command.input, std::chrono::duration<double>(command.follow_timeout));
   Progress progress("mapped", command.quiet || command.json);
@@ -171,7 +178,7 @@ int make_maps(const MapCommand& command) {
         const std::stop_token stop = catch_interrupts();
         together(ranks, [&] {
           options = options_of(command);
-          check(command);
+          check(command, options);
           file.emplace(command.input);
         });
         progress.emplace("mapping", command.quiet || command.json || !ranks.is_first());

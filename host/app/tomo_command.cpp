@@ -11,10 +11,12 @@
 #include <nlohmann/json.hpp>
 #include <tools/plot/plot.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -79,6 +81,8 @@ void print_summary(const TomoReport& report, const char* channels) {
   if (report.frames_without_cell > 0)
     print("{} frames left out: bad or without a position\n", report.frames_without_cell);
   if (report.filled_cells > 0) print("{} cells without a frame were filled\n", report.filled_cells);
+  if (report.missing_cells > 0) print("{} cells without a frame take no part\n", report.missing_cells);
+  if (report.doubled_cells > 0) print("{} cells have several frames\n", report.doubled_cells);
   if (report.filled_values > 0) print("{} values of single bins were filled\n", report.filled_values);
   if (!report.empty_bins.empty())
     print("{} of the {} have no value and are 0\n", report.empty_bins.size(), channels);
@@ -229,7 +233,13 @@ int make_tomograms(TomoCommand& command) {
                 "choose windows with `window`, or leave it out");
   }
   check_picture(command);
-  if (!options.windows.empty()) check_image_place(options.output, options.overwrite);
+  if (!options.windows.empty()) {
+    constexpr std::string_view kLongestKind = "_sinogram";  // as long as _tomogram
+    std::size_t longest = 0;
+    for (const Window& window : options.windows) longest = std::max(longest, window.name.size());
+    check_number_of_images(2 * options.windows.size(), longest + kLongestKind.size());
+    check_image_place(options.output, options.overwrite);
+  }
   const std::stop_token stop = catch_interrupts();
   if (command.follow) {
     report_result(command, follow_scan(command, stop));
@@ -306,9 +316,13 @@ void add_clean_up(Command& command, TomoOptions& options) {
       [&options](AirUse use) { options.air_use = use; },
       "With --air: subtract a line between both ends, or scale each projection by its air", "subtract");
   command.add("stripes", &options.stripes, "Suppress stripes of the sinogram, which make rings");
-  command.add("stripe_width", &options.stripe_width, "Positions that a stripe has at most");
-  command.add("stripe_threshold", &options.stripe_threshold,
-              "Standard deviations of the roughness that make a stripe");
+  command.add("stripe_width", &options.stripe_width,
+              fmt::format("With --stripes: positions that a stripe has at most (default: {})",
+                          StripeOptions().width));
+  command.add(
+      "stripe_threshold", &options.stripe_threshold,
+      fmt::format("With --stripes: standard deviations of the roughness that make a stripe (default: {})",
+                  StripeOptions().threshold));
 }
 
 }  // namespace

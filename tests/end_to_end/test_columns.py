@@ -303,6 +303,7 @@ def test_what_is_no_column_is_refused(integrate, tmp_path, text, said):
 def test_a_column_that_is_not_there_is_refused(integrate, motors, tmp_path):
     table = write_csv(tmp_path / "m.csv", motors)
     for source, code, said in [(f"{table}#y", USAGE, "there are: x, I0, T"), (f"{tmp_path}/no.csv#x", INPUT, "No such file"),
+                               (f"{tmp_path}/no.h5::/x", INPUT, "No such file"),
                                (f"{table}::/x", INPUT, "cannot be opened as HDF5")]:
         done = integrate(tmp_path / "out.nxs", "--column", f"x={source}", code=code)
         assert said in done.stderr and "column x" in done.stderr

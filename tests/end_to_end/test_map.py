@@ -288,6 +288,21 @@ def test_what_makes_no_map_is_refused_in_words(annulus, patterns, tmp_path, argu
     assert list(tmp_path.iterdir()) == []
 
 
+def test_more_images_than_a_file_can_have_are_refused_before_the_work(annulus, patterns, tmp_path):
+    table = tmp_path / "windows.csv"
+    table.write_text("name,from,to\n" + "".join(f"w{i},10,12\n" for i in range(1000)))
+    for values, code in (("intensity,centre,width,maximum,place", USAGE), ("intensity", 0)):
+        start = time.monotonic()
+        done = annulus("map", patterns / "integers.nxs", "-o", tmp_path / "map.nxs", "--x", "x", "--y", "y", "--windows", table,
+                       "--values", values)
+        assert done.returncode == code, done.stderr
+        if code:
+            assert "5001 images" in done.stderr and "which can have 4096" in done.stderr and time.monotonic() - start < 1
+            done = annulus("map", tmp_path / "absent.nxs", "-o", tmp_path / "map.nxs", "--x", "x", "--y", "y", "--windows", table,
+                           "--values", values)
+            assert done.returncode == USAGE  # before the input is looked at
+
+
 def test_an_input_that_is_not_closed_is_named(annulus, scan, motors, tmp_path):
     table = write_csv(tmp_path / "motors.csv", motors)
     process = subprocess.Popen([os.environ["ANNULUS"], "integrate", "-p", scan.poni, "-n", "200", "--column",

@@ -238,6 +238,82 @@ def test_missing_points_are_interpolated_and_doubled_points_averaged(annulus, to
     assert volume.report["filled_cells"] == 43 * 40 - measured.reshape(45, 40)[rows].sum()
 
 
+def test_bad_frames_have_no_say_in_where_the_scan_went(annulus, scan, tomo, tmp_path):
+    """Parked while the monitor counted nothing, in the middle of the scan and at its end."""
+    degrees, places = raster()
+    values = intensities(degrees, places)
+    parked = {"rot [deg]": numpy.concatenate([degrees[:900], [170.5], degrees[900:], [400.0]]),
+              "x [mm]": numpy.concatenate([places[:900], [0.411], places[900:], [0.6]]),
+              "I0": numpy.concatenate([numpy.ones(900), [0.0], numpy.ones(900), [0.0]])}
+    values = numpy.concatenate([values[:900], values[:1], values[900:], values[:1]])
+    path = integrate(annulus, tmp_path, values, parked, options=["--keep-going", "--monitor", "I0"])
+    found, expected = tomo(path), tomo(scan, name="b.nxs")
+    assert numpy.array_equal(found.data, expected.data) and numpy.array_equal(found.x, expected.x)
+    assert found.report["frames_without_cell"] == 2 and not found.report["resampled"] and found.report["filled_cells"] == 0
+    done = annulus("map", path, "-o", tmp_path / "map.nxs", "--y", "rot", "--x", "x", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["columns"] == 40 and json.loads(done.stdout)["rows"] == 45, done.stderr
+
+
+@pytest.mark.parametrize("stray", [0.5, -0.411, 0.011])
+def test_a_stray_frame_is_no_position(annulus, scan, tomo, tmp_path, stray):
+    degrees, places = raster()
+    values = intensities(degrees, places)
+    columns = {"rot [deg]": numpy.append(degrees, degrees[900]), "x [mm]": numpy.append(places, stray)}
+    found = tomo(integrate(annulus, tmp_path, numpy.vstack([values, values[900:901]]), columns))
+    expected = tomo(scan, name="b.nxs")
+    assert numpy.array_equal(found.data, expected.data) and numpy.allclose(found.x, expected.x, atol=1e-12)
+    assert f"column x has 1 position that hardly any angle has, left out with 1 frame: {stray:g} mm" in found.messages
+    assert not found.report["resampled"]
+
+
+@pytest.mark.parametrize("method", ["fbp", "sirt"])
+def test_a_position_that_no_angle_has_is_missing_in_all(annulus, tomo, tmp_path, method):
+    degrees, places = raster()
+    kept = numpy.repeat([[False if column in (17, 30, 31) else True for column in range(40)]], 45, axis=0).ravel()
+    values = intensities(degrees, places)
+    path = integrate(annulus, tmp_path, values[kept], {"rot [deg]": degrees[kept], "x [mm]": places[kept]})
+    found = tomo(path, "--centre", 0, "--keep-sinogram", *([] if method == "fbp" else ["--method", "sirt", "--iterations", 5]))
+    assert found.report["positions"] == 40 and not found.report["resampled"] and found.report["step"] == pytest.approx(0.02)
+    assert "3 of 40 positions of column x, one step apart, have no frame at any angle: -0.06, 0.2, 0.22 mm" in found.messages
+    whole = values.reshape(45, 40, BINS)
+    measured = kept.reshape(45, 40)[0]
+    assert numpy.array_equal(found.sinogram[:, measured], whole[:, measured].astype(numpy.float32))
+    if method == "sirt":
+        assert numpy.isnan(found.sinogram[:, ~measured]).all()
+        return
+    expected = whole.copy()
+    expected[:, 17] = (whole[:, 16] + whole[:, 18]) / 2
+    for column, part in ((30, 1 / 3), (31, 2 / 3)):
+        expected[:, column] = whole[:, 29] + part * (whole[:, 32] - whole[:, 29])
+    assert_close(found.data, back_project(expected, numpy.arange(45) * 4.0, 20))
+
+
+def test_dense_beside_sparse_angles_are_not_averaged_without_a_word(annulus, tomo, tmp_path):
+    places = -0.4 + 0.02 * numpy.arange(40)
+    for name, dense, refused in (("many", 100, True), ("few", 9, False)):
+        angles = numpy.concatenate([numpy.arange(dense) * 0.5, dense * 0.5 + numpy.arange(22) * 6.0])
+        degrees, at = numpy.repeat(angles, 40), numpy.tile(places, len(angles))
+        path = integrate(annulus, tmp_path, intensities(degrees, at, air=0), {"rot [deg]": degrees, "x [mm]": at}, name=name)
+        done = annulus("tomo", path, "-o", tmp_path / f"{name}_tomo.nxs", *COLUMNS, "--centre", 0)
+        assert done.returncode == (INPUT if refused else 0) and "--angle-tolerance" in done.stderr and "column rot" in done.stderr
+        if refused:
+            assert "values that differ by 50 would count as the same" in done.stderr
+            done = annulus("map", path, "-o", tmp_path / "map.nxs", "--y", "rot", "--x", "x")
+            assert done.returncode == INPUT and "--y-tolerance" in done.stderr
+        else:
+            assert "frames of one cell are up to 4.5 deg apart" in done.stderr and "40 cells have several frames" in done.stdout
+        found = tomo(path, "--centre", 0, "--angle-tolerance", 0.1, name=f"{name}_right.nxs")
+        assert found.report["angles"] == len(angles) and "apart" not in found.messages
+
+
+def test_a_scan_that_was_made_twice_is_averaged_without_a_warning(annulus, tomo, tmp_path):
+    degrees, places = (numpy.tile(each, 2) for each in raster())
+    noise = numpy.random.default_rng(12).normal(0, 2e-3, len(degrees))
+    path = integrate(annulus, tmp_path, intensities(degrees, places), {"rot [deg]": degrees + noise, "x [mm]": places})
+    found = tomo(path)
+    assert found.report["doubled_cells"] == 45 * 40 and found.report["warnings"] == []
+
+
 def test_uneven_steps_are_resampled(annulus, tomo, tmp_path):
     degrees, _ = raster()
     places = numpy.tile(numpy.sort(numpy.concatenate([numpy.linspace(-0.4, 0.4, 29), numpy.linspace(-0.1, 0.1, 11) + 0.003])), 45)
@@ -249,6 +325,7 @@ def test_uneven_steps_are_resampled(annulus, tomo, tmp_path):
                             for row in values.reshape(45, 40, BINS)]).transpose(0, 2, 1)
     numpy.testing.assert_allclose(volume.sinogram, expected, rtol=2e-6)
     assert volume.report["resampled"] and volume.report["unevenness"] > 1
+    assert "positions are off even ones by up to" in volume.messages and "smooths" in volume.messages
     assert_close(volume.data, back_project(expected, numpy.arange(45) * 4.0, 19.5))
 
 
@@ -285,6 +362,30 @@ def test_the_axis_is_found(annulus, tomo, tmp_path, turn, centre):
     assert numpy.corrcoef(volume.data[inner].ravel(), expected[inner].ravel())[0, 1] > 0.985
     given = tomo(scan, "--air", 2, "--centre", repr(volume.report["centre"]), name="given.nxs")
     assert_close(given.data, volume.data.astype(float), 1e-5)
+
+
+NOISE = numpy.random.default_rng(1).uniform(-0.005, 0.005, 72)
+UNEVEN_ANGLES = {
+    "steps that do not divide a turn": (numpy.arange(50) * 7.19, []),
+    "a full turn with noise": (numpy.arange(60) * 6.0 + NOISE[:60], []),
+    "steps of 5 degrees with noise": (numpy.arange(72) * 5.0 + NOISE, []),
+    "361 degrees": (numpy.arange(60) * 361 / 60, []),
+    "two passes": (numpy.concatenate([numpy.arange(30) * 6.0, numpy.arange(30) * 6.0 + 0.3]), ["--angle-tolerance", 0.05]),
+    "dense, then sparse": (numpy.concatenate([numpy.arange(100) * 0.5, 50 + numpy.arange(22) * 6.0]), ["--angle-tolerance", 0.01]),
+    "very dense, then sparse": (numpy.concatenate([numpy.arange(200) * 0.25, 50 + numpy.arange(13) * 10.0]), ["--angle-tolerance", 0.01]),
+}
+
+
+@pytest.mark.parametrize("name", UNEVEN_ANGLES)
+def test_densities_of_complete_scans_are_right_however_angles_are_spaced(annulus, tomo, tmp_path, name):
+    angles, options = UNEVEN_ANGLES[name]
+    degrees, places = numpy.repeat(angles, 40), numpy.tile(-0.4 + 0.02 * numpy.arange(40), len(angles))
+    path = integrate(annulus, tmp_path, intensities(degrees, places, air=0), {"rot [deg]": degrees, "x [mm]": places})
+    found = tomo(path, "--centre", 0, *options)
+    assert found.report["angles"] == len(angles)
+    x, y = numpy.meshgrid(found.x / 0.02, found.y / 0.02)
+    host = (numpy.hypot(x - 0.5, y + 1) < 11) & (numpy.hypot(x + 6, y - 4) > 4.5) & (numpy.hypot(x - 5, y - 3) > 5.5)
+    assert found.data[host][:, 2].mean() == pytest.approx(patterns()[0][2], rel=0.03)
 
 
 def test_radians(annulus, scan, tomo, tmp_path):
@@ -332,6 +433,54 @@ def test_sirt_of_few_angles(annulus, tomo, tmp_path):
     assert sirt.facts["method"] == b"sirt" and "filter" not in sirt.facts and 1 < sirt.facts["iterations"] <= 150
     assert sirt.facts["misfit"] < 0.05 and sirt.data.min() >= 0
     assert numpy.abs(sirt.data - expected).mean() < 0.7 * numpy.abs(fbp.data - expected).mean()
+
+
+def masked_sirt(values, known, degrees, positions, iterations):
+    """[angle * position][bin] -> [y][x][bin] as docs/tomography.md says, with a matrix of all lines and pixels."""
+    angles = len(degrees)
+    y, x = numpy.mgrid[:positions, :positions] - positions // 2
+    inside = x**2 + y**2 <= (positions // 2) ** 2
+    matrix = numpy.zeros((angles, positions, positions * positions))
+    for angle, a in enumerate(numpy.deg2rad(degrees)):
+        t = x * numpy.cos(a) - y * numpy.sin(a) + positions // 2
+        height = 1 / max(abs(numpy.cos(a)), abs(numpy.sin(a)))
+        low = numpy.floor(t).astype(int)
+        for k, away in ((low, t - low), (low + 1, low + 1 - t)):
+            share = numpy.maximum(0, height - away * height**2)
+            seen = inside & (k >= 0) & (k < positions)
+            numpy.add.at(matrix[angle], (k[seen], numpy.flatnonzero(seen)), share[seen])
+    matrix = matrix.reshape(-1, positions * positions)[known]
+    rows, columns = matrix.sum(axis=1, keepdims=True), matrix.sum(axis=0)[:, None]
+    image = numpy.zeros((positions * positions, values.shape[1]))
+    for _ in range(iterations):
+        lacking = (values[known] - matrix @ image) / numpy.where(rows > 0, rows, 1)
+        image = numpy.maximum(0, image + matrix.T @ lacking / numpy.where(columns > 0, columns, numpy.inf))
+    return image.reshape(positions, positions, -1)
+
+
+def test_sirt_does_without_missing_cells(annulus, tomo, tmp_path):
+    degrees, places = raster(angles=20)
+    values = intensities(degrees, places, air=0)
+    random, known = numpy.random.default_rng(3), numpy.ones((20, 40), bool)
+    for row in known:
+        first = random.integers(8, 24)
+        row[first:first + 8] = False
+    known = known.ravel()
+    invalid = values.copy()
+    invalid[known.nonzero()[0][::9], 4] = -1  # and single bins
+    scan = integrate(annulus, tmp_path, invalid[known], {"rot [deg]": degrees[known], "x [mm]": places[known]})
+    found = tomo(scan, "--method", "sirt", "--centre", 0, "--keep-sinogram")
+    expected = numpy.zeros(found.data.shape)
+    y, x = numpy.mgrid[:40, :40] - 20
+    for (cx, cy, radius, *_), pattern in zip(DISCS, patterns()):
+        expected[numpy.hypot(x - cx, y - cy) < radius] += pattern
+    masked = masked_sirt(values, known, degrees[::40], 40, 300)
+    error = {name: numpy.sqrt(((image - expected) ** 2).mean() / (expected**2).mean()) for name, image in (("found", found.data), ("masked", masked))}
+    assert error["found"] < 1.05 * error["masked"], error
+    assert found.report["missing_cells"] == 160 and found.report["filled_cells"] == 0 and found.report["filled_values"] == 0
+    assert found.report["missing_values"] == 160 * BINS + (invalid[known] < 0).sum()
+    assert numpy.isnan(found.sinogram).sum() == found.report["missing_values"]
+    assert numpy.array_equal(numpy.isnan(found.sinogram[:, :, 0]).ravel(), ~known)
 
 
 @pytest.mark.parametrize("options", [[], ["--interpolation", "band-limited", "--way", "fourier"]])
@@ -412,6 +561,17 @@ def test_opencl_gives_the_bytes_of_the_cpu(annulus, scan, tomo):
     assert device.facts["way"] == b"opencl" and numpy.array_equal(device.data, tomo(scan, name="cpu.nxs").data)
 
 
+def test_a_tomogram_of_many_empty_bins_is_described(annulus, tomo, tmp_path):
+    degrees, places = raster(angles=6, positions=20, first=-0.2)
+    path = integrate(annulus, tmp_path, intensities(degrees, places, step=0.04), {"rot [deg]": degrees, "x [mm]": places}, bins=6000)
+    found = tomo(path, "--centre", 0)
+    assert len(found.report["empty_bins"]) == 5990 and len(found.facts["empty_bins"]) == 5990
+    done = annulus("info", tmp_path / "tomo.nxs", "--json")
+    assert done.returncode == 0, done.stderr
+    assert annulus("info", tmp_path / "tomo.nxs").returncode == 0
+    assert annulus("plot", tmp_path / "tomo.nxs", "--voxel", "10,10", "-o", tmp_path / "voxel.png").returncode == 0
+
+
 def test_many_positions_are_reconstructed_by_fourier_transforms(annulus, tomo, tmp_path):
     for positions, way, interpolation in ((399, b"direct", b"linear"), (400, b"fourier", b"band-limited")):
         degrees, places = raster(angles=4, positions=positions, first=-4)
@@ -437,6 +597,8 @@ def odd_inputs(annulus, tmp_path_factory):
         "flat": integrate(annulus, folder, numpy.full(values.shape, 7), {"rot [deg]": degrees, "x [mm]": places}, name="flat"),
         "cakes": integrate(annulus, folder, values, {"rot [deg]": degrees, "x [mm]": places}, name="cakes", options=["--npt-azim", 4, "--azimuth-range", -10, 10]),
     }
+    made["bad"] = integrate(annulus, folder, values, {"rot [deg]": degrees, "x [mm]": places, "I0": still}, name="bad",
+                            options=["--keep-going", "--monitor", "I0"])
     made["text"] = folder / "text.nxs"
     made["text"].write_text("no output")
     made["missing"] = folder / "missing.nxs"
@@ -479,10 +641,15 @@ REFUSED = [
     ("good", [*COLUMNS, "--size", 60000, "--method", "sirt"], USAGE, ["--size", "32 or fewer"]),
     ("good", [*COLUMNS, "--size", 7, "--method", "sirt"], USAGE, ["--size", "SIRT needs room", "8 or more", "--method fbp"]),
     ("good", [*COLUMNS, "--stripes", "--stripe-width", 0], USAGE, ["--stripe-width"]),
+    ("good", [*COLUMNS, "--stripes", "--stripe-width", 9], USAGE, ["--stripe-width", "9 positions are more than the 8 of the scan"]),
+    ("good", [*COLUMNS, "--stripes", "--stripe-threshold=-3"], USAGE, ["--stripe-threshold", "-3 is no number of standard deviations"]),
+    ("good", [*COLUMNS, "--stripe-width", 2], USAGE, ["--stripe-width", "give --stripes too"]),
+    ("good", [*COLUMNS, "--stripe-threshold", 4], USAGE, ["--stripe-threshold", "give --stripes too"]),
     ("good", [*COLUMNS, "--size", 1], USAGE, ["--size"]),
     ("good", [*COLUMNS, "--memory", 0], USAGE, ["--memory"]),
     ("mrad", COLUMNS, INPUT, ["column rot", "'mrad'", "--angle"]),
     ("turns", COLUMNS, INPUT, ["a single direction"]),
+    ("bad", COLUMNS, INPUT, ["none of its 48 frames is good", "why it is bad"]),
     ("invalid", COLUMNS, INPUT, ["0 of its 6 projections"]),
     ("sparse", COLUMNS, INPUT, ["0 of its 6 projections"]),
     ("flat", COLUMNS, INPUT, ["axis of rotation cannot be found", "--centre", "-0.4 mm"]),
@@ -581,6 +748,26 @@ def test_windows(annulus, scan, tmp_path, images_of):
     assert numpy.array_equal(images_of(tmp_path / "table.nxs")["host_tomogram"][0], found["host_tomogram"][0])
 
 
+def test_angles_that_descend(annulus, scan, tmp_path, images_of):
+    """A shape and -180 degrees: as columns with these angles."""
+    degrees, places = raster()
+    turned = integrate(annulus, tmp_path, intensities(-degrees, places), {"rot [deg]": -degrees, "x [mm]": places}, name="turned")
+    common = [*WINDOWS, "--picture", tmp_path / "tomo.png", "--overwrite"]
+    for name, options in (("shape", ["--shape", "45,40", "--angle-range=-180", "--centre", 20]), ("columns", [*COLUMNS, "--centre", 0])):
+        done = annulus("tomo", turned, "-o", tmp_path / f"{name}.nxs", *options, *common)
+        assert done.returncode == 0, done.stderr
+    shape, columns = images_of(tmp_path / "shape.nxs"), images_of(tmp_path / "columns.nxs")
+    assert list(shape) == list(columns)
+    for name, (values, rows, _) in shape.items():
+        numpy.testing.assert_allclose(values, columns[name][0], rtol=1e-5, atol=1e-5 * numpy.abs(values).max())
+        if name.endswith("sinogram"):
+            numpy.testing.assert_allclose(rows, columns[name][1], atol=1e-9)
+    options = ["--shape", "45,40", "--angle-range=-180", "--centre", 20, *WINDOWS, "--follow", "--follow-timeout", 1]
+    done = annulus("tomo", turned, "-o", tmp_path / "follow.nxs", *options)
+    assert done.returncode == 0, done.stderr
+    assert every_dataset(tmp_path / "follow.nxs") == every_dataset(tmp_path / "shape.nxs")
+
+
 def test_a_picture_of_windows(annulus, scan, tmp_path):
     for name, start in (("tomo.png", b"\x89PNG"), ("tomo.svg", b"<?xml")):
         done = annulus("tomo", scan, "-o", tmp_path / "windows.nxs", *COLUMNS, *WINDOWS, "--picture", tmp_path / name, "--overwrite")
@@ -625,8 +812,9 @@ def test_windows_that_make_no_sense(annulus, scan, tmp_path, options, words):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path):
-    """Frames appear in a folder angle by angle; integrate and tomo follow at the same time."""
+def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path, images_of):
+    """Frames appear in a folder angle by angle; integrate and tomo follow at the same time. What is shown meanwhile is the
+    tomogram of the angles that are complete."""
     degrees, places = raster(angles=12, positions=24, first=-0.24, step=0.02)
     values = intensities(degrees, places, step=0.015)
     frames = tmp_path / "frames"
@@ -640,15 +828,17 @@ def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path):
          "--follow-timeout", "3", frames])
     following = subprocess.Popen([program, "tomo", patterns_file, "-o", output, *COLUMNS, *WINDOWS, "--follow", "--follow-timeout", "60",
                                   "--air", "1", "--picture", tmp_path / "follow.png"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    shown = []
+    shown, states = [], {}
     for angle in range(13):  # pauses are in the middle of an angle: three quarters of it are there
         for frame in range(max(0, angle * 24 - 6), min(12 * 24, angle * 24 + 18)):
             numpy.save(tmp_path / "next.npy", values[frame].astype(numpy.int32)[None, :])
             (tmp_path / "next.npy").rename(frames / f"frame_{frame:05d}.npy")
         time.sleep(0.6)
         if output.exists() and angle < 12:
-            with h5py.File(output) as file:
-                shown.append((angle, len(file["/entry/host_sinogram"][file["/entry/host_sinogram"].attrs["axes"][0]])))
+            images = images_of(output)
+            rows = len(images["host_sinogram"][1])
+            shown.append((angle, rows))
+            states[rows] = images
     assert integrating.wait(60) == 0
     out, err = following.communicate(timeout=60)
     assert following.returncode == 0, err
@@ -658,6 +848,15 @@ def test_following_ends_with_what_the_finished_file_gives(annulus, tmp_path):
     assert done.returncode == 0, done.stderr
     assert every_dataset(output) == every_dataset(tmp_path / "finished.nxs")
     assert (tmp_path / "follow.png").read_bytes().startswith(b"\x89PNG")
+    for angles, images in states.items():
+        part = slice(0, angles * 24)
+        path = integrate(annulus, tmp_path, values[part], {"rot [deg]": degrees[part], "x [mm]": places[part]}, name=f"first_{angles}")
+        done = annulus("tomo", path, "-o", tmp_path / f"of_{angles}.nxs", *COLUMNS, *WINDOWS, "--air", 1)
+        assert done.returncode == 0, done.stderr
+        for name, (expected, rows, columns) in images_of(tmp_path / f"of_{angles}.nxs").items():
+            numpy.testing.assert_allclose(images[name][0], expected, rtol=1e-5, atol=1e-5 * numpy.abs(expected).max(), err_msg=name)
+            numpy.testing.assert_allclose(images[name][1], rows, atol=1e-9)
+            numpy.testing.assert_allclose(images[name][2], columns, atol=1e-9)
 
 
 @pytest.mark.release_only
@@ -689,8 +888,11 @@ def test_phantom(annulus, tmp_path, phantom, edge):
     x, y = numpy.meshgrid(volume.x, volume.y)
     step = 0.001
     phase, inner = numpy.full(x.shape, -1), numpy.zeros(x.shape, bool)
-    for cx, cy, radius, name in zip(known["discs/x"], known["discs/y"], known["discs/radius"], known["discs/phase"]):
+    density, far_inside = numpy.zeros(x.shape), numpy.ones(x.shape, bool)
+    for cx, cy, radius, name, filled in zip(*(known[f"discs/{what}"] for what in ("x", "y", "radius", "phase", "density"))):
         distance = numpy.hypot(x - cx, y - cy)
+        density[distance < radius] = filled
+        far_inside &= numpy.abs(distance - radius) >= 3 * step
         inner &= numpy.abs(distance - radius) >= edge * step
         inner |= distance < radius - edge * step
         phase[distance < radius] = phases.index(name) if name in phases else -1
@@ -705,3 +907,11 @@ def test_phantom(annulus, tmp_path, phantom, edge):
             continue
         mean = volume.data[where].mean(axis=0) / step
         assert numpy.corrcoef(mean, pure[each])[0, 1] > 0.98
+    # Single voxels, three steps or more from every edge: the pattern of each, and what all of a phase scatter together.
+    far_inside &= phase >= 0
+    found, wanted = volume.data[far_inside] / step, density[far_inside, None] * pure[phase[far_inside]]
+    alike = numpy.array([numpy.corrcoef(*pair)[0, 1] for pair in zip(found, wanted)])
+    assert len(alike) > 400 and alike.min() >= 0.9 and numpy.median(alike) >= 0.99, (alike.min(), numpy.median(alike))
+    for each in range(len(phases)):
+        where = phase[far_inside] == each
+        assert where.any() and found[where].sum() == pytest.approx(wanted[where].sum(), rel=0.02), phases[each]

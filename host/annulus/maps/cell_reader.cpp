@@ -24,7 +24,8 @@ struct Line {
   double at(double x) const { return at_zero + slope * x; }
 };
 
-WindowValues values_of(const Plan& plan, std::span<const FrameAndFactor> frames, const WindowBins& window) {
+WindowValues values_of(const Plan& plan, std::span<const FrameAndFactor> frames, const WindowBins& window,
+                       WindowDetail detail) {
   const MergedBins peak = merge(plan, frames, window.peak);
   WindowValues values{peak.intensity, peak.error, kNoValue, kNoValue, kNoValue, kNoValue};
   Line line;
@@ -37,6 +38,7 @@ WindowValues values_of(const Plan& plan, std::span<const FrameAndFactor> frames,
     values.intensity -= (1 - share) * left.intensity + share * right.intensity;
     values.error = std::hypot(peak.error, (1 - share) * left.error, share * right.error);
   }
+  if (detail == WindowDetail::kIntensity) return values;
 
   double mass = 0, moment = 0, second = 0;
   const double origin = plan.axes.front().centres[window.peak.first];
@@ -220,7 +222,7 @@ void CellReader::read_patterns(
 }
 
 void CellReader::read_windows(
-    std::span<const WindowBins> windows,
+    std::span<const WindowBins> windows, WindowDetail detail,
     const std::function<void(std::size_t cell, std::span<const WindowValues>)>& take, std::stop_token stop,
     const Progress& on_progress, FrameDealer* dealer) const {
   if (windows.empty()) return;
@@ -230,7 +232,8 @@ void CellReader::read_windows(
   for (const WindowBins& window : windows) relative.push_back(relative_to(window, bins.first));
   std::vector<WindowValues> values(windows.size());
   const auto take_cell = [&](std::size_t cell, std::span<const FrameAndFactor> frames) {
-    for (std::size_t i = 0; i < relative.size(); ++i) values[i] = values_of(plan, frames, relative[i]);
+    for (std::size_t i = 0; i < relative.size(); ++i)
+      values[i] = values_of(plan, frames, relative[i], detail);
     take(cell, values);
   };
   const std::uint64_t at_once = std::max<std::uint64_t>(1, kValuesAtOnce / bins.size());

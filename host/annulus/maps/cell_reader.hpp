@@ -31,6 +31,9 @@ struct WindowValues {
   double maximum_at;      // the centre of that bin
 };
 
+// Shapes of peaks (centre of mass, width, maximum) take a sum for each bin.
+enum class WindowDetail { kIntensity, kShape };
+
 class CellReader {
  public:
   // The file stays open as long as the reader is used. Throws kUsage for cakes.
@@ -48,7 +51,8 @@ class CellReader {
                      std::stop_token stop = {}, const Progress& on_progress = {}) const;
 
   // The same; with a dealer only for the cells that are dealt to us, as if they were frames of a scan.
-  void read_windows(std::span<const WindowBins> windows,
+  // Without shapes, only intensities and errors are numbers.
+  void read_windows(std::span<const WindowBins> windows, WindowDetail detail,
                     const std::function<void(std::size_t cell, std::span<const WindowValues>)>& take,
                     std::stop_token stop = {}, const Progress& on_progress = {},
                     FrameDealer* dealer = nullptr) const;

@@ -40,6 +40,12 @@ constexpr std::array<ValueKind, 6> kValues = {
 
 const ValueKind& kind_of(MapValue value) { return *std::ranges::find(kValues, value, &ValueKind::value); }
 
+WindowDetail detail_of(const std::vector<MapValue>& values) {
+  const bool shape = std::ranges::any_of(
+      values, [](MapValue value) { return value != MapValue::kIntensity && value != MapValue::kError; });
+  return shape ? WindowDetail::kShape : WindowDetail::kIntensity;
+}
+
 ImageAxis axis_of(const ScanAxis& axis, std::size_t count, const char* otherwise) {
   if (!axis.positions.empty()) return {axis.column.name, axis.column.unit, axis.positions};
   ImageAxis numbers{otherwise, "", std::vector<double>(count)};
@@ -173,7 +179,7 @@ ScanMap make_shared_map(const PatternFile& file, const MapOptions& options, Rank
   };
   together(ranks, [&] {
     try {
-      reader->read_windows(bins, take, ranks.stopped(), tell, dealer.get());
+      reader->read_windows(bins, detail_of(options.values), take, ranks.stopped(), tell, dealer.get());
     } catch (const Error&) {
       ranks.stop_all();  // the others need not finish
       throw;

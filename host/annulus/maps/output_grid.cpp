@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,22 +19,6 @@ namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(100);
 constexpr std::uint64_t kRecordsAtOnce = std::uint64_t{1} << 16;
-
-std::vector<double> column_values(const PatternFile& file, const std::string& name, ColumnInfo& info) {
-  const std::vector<ColumnInfo>& columns = file.header().columns;
-  const auto found = std::ranges::find(columns, name, &ColumnInfo::name);
-  if (found == columns.end()) {
-    std::string names;
-    for (const ColumnInfo& column : columns) names += (names.empty() ? "" : ", ") + column.name;
-    throw Error(
-        ErrorKind::kUsage, file.path().string(), fmt::format("has no column {}", in_quotes(name)),
-        columns.empty() ? "integrate with `column`, which stores values per frame" : "it has " + names);
-  }
-  info = *found;
-  std::vector<double> values(file.frames());
-  file.read_column(static_cast<std::size_t>(found - columns.begin()), 0, file.frames(), values);
-  return values;
-}
 
 GridOptions::GridShape stored_shape(const PatternFile& file) {
   const std::vector<std::uint64_t>& shape = file.header().scan_shape;
@@ -54,6 +39,21 @@ void check_complete(const PatternFile& file) {
   }
 }
 
+// Steps that are ten times as small as others look like noise, and frames of several positions would be
+// averaged.
+void check_cells(const ScanGrid& grid, const ScanAxis& axis, std::span<const double> values,
+                 const AxisRule& rule, const std::string& tolerance) {
+  if (!rule.is_automatic()) return;
+  const double spread = spread_in_cells(grid, values, rule.period);
+  if (!(spread > axis.least_step())) return;
+  throw Error(
+      ErrorKind::kInput, "column " + axis.column.name,
+      fmt::format("values that differ by {:g} would count as the same of its {} positions, though other "
+                  "positions are only {:g} apart",
+                  spread, axis.size(), axis.least_step()),
+      fmt::format("give `{}`, less than the smallest step", tolerance));
+}
+
 // Waits, unless a stop comes first.
 void sleep_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop) {
   std::mutex mutex;
@@ -63,6 +63,35 @@ void sleep_unless_stopped(std::chrono::milliseconds time, const std::stop_token&
 }
 
 }  // namespace
+
+std::vector<double> motor_values(const PatternFile& file, const std::string& name, ColumnInfo& info) {
+  const std::vector<ColumnInfo>& columns = file.header().columns;
+  const auto found = std::ranges::find(columns, name, &ColumnInfo::name);
+  if (found == columns.end()) {
+    std::string names;
+    for (const ColumnInfo& column : columns) names += (names.empty() ? "" : ", ") + column.name;
+    throw Error(
+        ErrorKind::kUsage, file.path().string(), fmt::format("has no column {}", in_quotes(name)),
+        columns.empty() ? "integrate with `column`, which stores values per frame" : "it has " + names);
+  }
+  info = *found;
+  std::vector<double> values(file.frames());
+  file.read_column(static_cast<std::size_t>(found - columns.begin()), 0, file.frames(), values);
+  bool any_good = false;
+  for (std::uint64_t first = 0; first < file.frames(); first += kRecordsAtOnce) {
+    const auto bad = file.read_bad(first, std::min(kRecordsAtOnce, file.frames() - first));
+    for (std::size_t i = 0; i < bad.size(); ++i) {
+      any_good = any_good || !bad[i];
+      if (bad[i]) values[first + i] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  if (!any_good) {
+    throw Error(ErrorKind::kInput, file.path().string(),
+                fmt::format("none of its {} is good", frame_count(file.frames())),
+                "the output says of each why it is bad");
+  }
+  return values;
+}
 
 ScanGrid find_grid(const PatternFile& file, const GridOptions& options) {
   if (file.frames() == 0)
@@ -96,16 +125,13 @@ ScanGrid find_grid(const PatternFile& file, const GridOptions& options) {
                 "leave it out, or give `shape` instead of columns");
   }
   ColumnInfo slow, fast;
-  std::vector<double> slow_values = column_values(file, options.slow, slow);
-  std::vector<double> fast_values = column_values(file, options.fast, fast);
-  for (std::uint64_t first = 0; first < file.frames(); first += kRecordsAtOnce) {
-    const auto bad = file.read_bad(first, std::min(kRecordsAtOnce, file.frames() - first));
-    for (std::size_t i = 0; i < bad.size(); ++i) {
-      if (bad[i]) slow_values[first + i] = std::numeric_limits<double>::quiet_NaN();
-    }
-  }
-  return grid_of_columns(find_axis(slow, slow_values, options.slow_rule),
-                         find_axis(fast, fast_values, options.fast_rule));
+  const std::vector<double> slow_values = motor_values(file, options.slow, slow);
+  const std::vector<double> fast_values = motor_values(file, options.fast, fast);
+  ScanGrid grid = grid_of_columns(find_axis(slow, slow_values, options.slow_rule),
+                                  find_axis(fast, fast_values, options.fast_rule));
+  check_cells(grid, grid.slow(), slow_values, options.slow_rule, options.slow_tolerance);
+  check_cells(grid, grid.fast(), fast_values, options.fast_rule, options.fast_tolerance);
+  return grid;
 }
 
 FollowedOutput::FollowedOutput(std::filesystem::path path, std::chrono::duration<double> timeout)
@@ -125,12 +151,17 @@ FollowedOutput::State FollowedOutput::next(std::stop_token stop) {
     const bool there =
         std::filesystem::exists(path_, ignored) && std::filesystem::file_size(path_, ignored) > 0;
     if (there) {
-      State state{std::make_unique<PatternFile>(path_)};
-      const std::uint64_t frames = state.file->frames();
-      state.complete = state.file->is_closed() || late;
-      if (frames != seen_ || state.complete) {
-        seen_ = frames;
-        return state;
+      try {
+        State state{std::make_unique<PatternFile>(path_)};
+        const std::uint64_t frames = state.file->frames();
+        state.complete = state.file->is_closed() || late;
+        if (frames != seen_ || state.complete) {
+          seen_ = frames;
+          return state;
+        }
+      } catch (const Error& error) {
+        // Its writer may have it for itself for a moment, to begin it or to repair it.
+        if (late || error.kind() != ErrorKind::kInput) throw;
       }
     } else if (late) {
       throw Error(ErrorKind::kInput, path_.string(),

@@ -11,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace annulus {
 
@@ -20,6 +21,9 @@ struct GridOptions {
   std::string fast;
   AxisRule slow_rule;
   AxisRule fast_rule;
+  // The option that sets the tolerance of each, for messages.
+  std::string slow_tolerance = "slow_rule";
+  std::string fast_tolerance = "fast_rule";
 
   // Without columns: rows x columns, line after line. None: the shape that the output has.
   struct GridShape {
@@ -28,6 +32,10 @@ struct GridOptions {
   std::optional<GridShape> shape;
   Zigzag zigzag = Zigzag::kNone;
 };
+
+// A column of the output, one value per frame: NaN for bad frames, which have no say in where a scan went.
+// Throws kUsage if there is no such column, with those that there are; kInput if no frame is good.
+std::vector<double> motor_values(const PatternFile& file, const std::string& name, ColumnInfo& info);
 
 // Of all rows that the file had when it was opened. Bad frames have no cell. Throws kUsage for columns that
 // the output does not have, with those that it has; kInput as grid_of_columns() and grid_of_shape() do.
@@ -44,7 +52,8 @@ class FollowedOutput {
   };
 
   // Returns when the output has more frames than at the last call, or is complete. Waits for the output to
-  // appear. Throws kInput if it does not, within the timeout, kInterrupted once a stop is requested.
+  // appear, and while it cannot be opened. Throws kInput if that lasts longer than the timeout, kInterrupted
+  // once a stop is requested.
   State next(std::stop_token stop);
 
  private:

@@ -77,15 +77,21 @@ void write_process(hid_t entry, const ImageFileInfo& info) {
   }
 }
 
+std::size_t most_images(std::size_t longest_name) {
+  return std::min(kMostImages, kMostBytesOfNames / std::max<std::size_t>(longest_name, 1));
+}
+
+std::string too_many_images(std::size_t images, std::size_t longest_name) {
+  return fmt::format("{} images with names of up to {} letters are too many for a file, which can have {}",
+                     images, longest_name, most_images(longest_name));
+}
+
 void check_images(const std::string& where, const std::vector<GridImage>& images) {
   if (images.empty()) throw Error(ErrorKind::kOutput, where, "there are no images to write");
   std::size_t longest = 0;
   for (const GridImage& image : images) longest = std::max(longest, image.name.size());
-  if (images.size() > kMostImages || images.size() * longest > kMostBytesOfNames)
-    throw Error(ErrorKind::kOutput, where,
-                fmt::format("{} images with names of up to {} letters are too many for a file", images.size(),
-                            longest),
-                "make several files");
+  if (images.size() > most_images(longest))
+    throw Error(ErrorKind::kOutput, where, too_many_images(images.size(), longest), "make several files");
   for (const GridImage& image : images) {
     if (const std::string fault = fault_of(image); !fault.empty())
       throw Error(ErrorKind::kOutput, where, fmt::format("image {}: {}", in_quotes(image.name), fault));
@@ -209,6 +215,12 @@ void add_images(hid_t entry, const ImageFileInfo& info, const std::vector<GridIm
     names.push_back({image.name});
   }
   write_attribute(entry, kNamesOfImages, names);
+}
+
+void check_number_of_images(std::size_t images, std::size_t longest_name) {
+  if (images <= most_images(longest_name)) return;
+  throw Error(ErrorKind::kUsage, "`output`", too_many_images(images, longest_name),
+              "give fewer windows, or shorter names, and make several files");
 }
 
 void check_image_place(const std::filesystem::path& path, bool overwrite) {

@@ -39,6 +39,10 @@ struct StoredImages {
 void write_images(const ImageFileInfo& info, const std::vector<GridImage>& images,
                   const std::filesystem::path& path, bool overwrite);
 
+// What it would refuse for their number and the lengths of their names, before there are images. Throws
+// kUsage.
+void check_number_of_images(std::size_t images, std::size_t longest_name);
+
 // What it would refuse for its place, before there are images.
 void check_image_place(const std::filesystem::path& path, bool overwrite);
 

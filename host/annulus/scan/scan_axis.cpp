@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 #include <numeric>
 
 namespace annulus {
@@ -76,13 +78,42 @@ std::vector<std::size_t> group_by_tolerance(const std::vector<Visit>& visits, do
   return begins;
 }
 
-std::vector<std::size_t> group_by_step(const std::vector<Visit>& visits, double step) {
-  const auto interval_of = [&](const Visit& visit) {
-    return std::floor((visit.value - visits.front().value) / step + kEdge);
-  };
+// Intervals of one width.
+class Intervals {
+ public:
+  Intervals(const std::vector<Visit>& visits, double step) : step_(step), origin_(visits.front().value) {
+    // Where values are within a step, as directions on a circle: their mean is long where they crowd. In long
+    // double, as all of our cosines: those of the C library differ between processors.
+    long double x = 0, y = 0;
+    for (const Visit& visit : visits) {
+      const long double phase =
+          std::remainder((visit.value - origin_) / step, 1.0) * 2 * std::numbers::pi_v<long double>;
+      x += std::cos(phase);
+      y += std::sin(phase);
+    }
+    if (std::hypot(x, y) < kCrowd * static_cast<long double>(visits.size())) return;
+    const auto place =
+        static_cast<double>(std::atan2(y, x) / (2 * std::numbers::pi_v<long double>));  // -1/2 to 1/2
+    origin_ += (place - 0.5) * step;
+  }
+  double of(double value) const { return std::floor((value - origin_) / step_ + kEdge); }
+
+  // Whether the last values go on as the first where a period ends.
+  bool meet(const std::vector<Visit>& visits, double period) const {
+    const double number = std::round(period / step_);
+    return std::abs(period - number * step_) <= kEdge * period &&
+           of(visits.back().value) == of(visits.front().value) + number;
+  }
+
+ private:
+  static constexpr double kCrowd = 0.15;
+  double step_, origin_;
+};
+
+std::vector<std::size_t> group_by_step(const std::vector<Visit>& visits, const Intervals& intervals) {
   std::vector<std::size_t> begins{0};
   for (std::size_t i = 1; i < visits.size(); ++i) {
-    if (interval_of(visits[i]) != interval_of(visits[i - 1])) begins.push_back(i);
+    if (intervals.of(visits[i].value) != intervals.of(visits[i - 1].value)) begins.push_back(i);
   }
   begins.push_back(visits.size());
   return begins;
@@ -110,6 +141,12 @@ void check_groups(const ColumnInfo& column, const std::vector<Visit>& visits,
 }
 
 }  // namespace
+
+double ScanAxis::least_step() const {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < positions.size(); ++i) least = std::min(least, positions[i] - positions[i - 1]);
+  return least;
+}
 
 double find_tolerance(std::span<const double> sorted) {
   if (sorted.size() < 2) return 0;
@@ -144,12 +181,15 @@ ScanAxis find_axis(const ColumnInfo& column, std::span<const double> values, con
   ScanAxis axis;
   axis.column = column;
   axis.tolerance = rule.step.value_or(rule.tolerance.value_or(find_tolerance(sorted)));
+  std::optional<Intervals> intervals;
+  if (rule.step) intervals.emplace(visits, *rule.step);
   std::vector<std::size_t> begins =
-      rule.step ? group_by_step(visits, *rule.step) : group_by_tolerance(visits, axis.tolerance);
+      intervals ? group_by_step(visits, *intervals) : group_by_tolerance(visits, axis.tolerance);
 
   // Across the end of a period the last positions go on as the first.
-  if (rule.period && !rule.step && begins.size() > 2 &&
-      visits.front().value + *rule.period - visits.back().value <= axis.tolerance) {
+  if (rule.period && begins.size() > 2 &&
+      (intervals ? intervals->meet(visits, *rule.period)
+                 : visits.front().value + *rule.period - visits.back().value <= axis.tolerance)) {
     const std::size_t last = begins[begins.size() - 2];
     for (std::size_t i = last; i < visits.size(); ++i) visits[i].value -= *rule.period;
     std::ranges::rotate(visits, visits.begin() + static_cast<std::ptrdiff_t>(last));

@@ -20,11 +20,16 @@ struct AxisRule {
   // find_tolerance().
   std::optional<double> tolerance = std::nullopt;
 
-  // Instead: positions are intervals of this width, from the least value on.
+  // Instead: positions are intervals of this width. Where values crowd about places that are as far apart, as
+  // of a motor that stopped there roughly, these are the middles of the intervals. Otherwise the first
+  // interval begins at the least value.
   std::optional<double> step = std::nullopt;
 
   // Values that differ by this are the same, as 360 for angles. None: no two values are.
   std::optional<double> period = std::nullopt;
+
+  // Whether positions were found without a word of the user.
+  bool is_automatic() const { return !tolerance && !step; }
 };
 
 struct ScanAxis {
@@ -37,6 +42,7 @@ struct ScanAxis {
   std::vector<std::uint32_t> position_of;
 
   std::size_t size() const { return positions.size(); }
+  double least_step() const;  // between neighbouring positions; infinite if there is one only
 };
 
 // Steps are far apart and noise is close together: between the two, in the sorted list of distances between

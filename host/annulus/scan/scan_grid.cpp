@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -88,6 +89,23 @@ ScanGrid grid_of_columns(ScanAxis slow, ScanAxis fast) {
   grid.slow_ = std::move(slow);
   grid.fast_ = std::move(fast);
   return grid;
+}
+
+double spread_in_cells(const ScanGrid& grid, std::span<const double> values,
+                       const std::optional<double>& period) {
+  double spread = 0;
+  for (std::size_t cell = 0; cell < grid.cells(); ++cell) {
+    const std::span<const std::uint32_t> frames = grid.frames_in(cell / grid.cols(), cell % grid.cols());
+    double least = 0, most = 0;  // from the first
+    for (const std::uint32_t frame : frames) {
+      double distance = values[frame] - values[frames.front()];
+      if (period) distance = std::remainder(distance, *period);
+      least = std::min(least, distance);
+      most = std::max(most, distance);
+    }
+    spread = std::max(spread, most - least);
+  }
+  return spread;
 }
 
 ScanGrid grid_of_shape(std::size_t frames, std::size_t rows, std::size_t cols, Zigzag zigzag) {

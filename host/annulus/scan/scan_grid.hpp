@@ -45,6 +45,11 @@ class ScanGrid {
   ScanAxis slow_, fast_;
 };
 
+// How far apart, at most, frames of one cell are. Values are those of a motor, one per frame; with a period,
+// round that. 0 if no cell has several frames.
+double spread_in_cells(const ScanGrid& grid, std::span<const double> values,
+                       const std::optional<double>& period = std::nullopt);
+
 // From what two motors did, in whatever order: raster, interleaved, helical. Throws kInput if the axes are of
 // different numbers of frames, if no frame has both values, or if so few cells would be filled that the axes
 // cannot be those of a grid.

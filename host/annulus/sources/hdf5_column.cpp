@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <limits>
 #include <memory>
 
@@ -196,6 +199,9 @@ class Hdf5Column final : public TableColumn {
 
 std::unique_ptr<TableColumn> open_hdf5_column(const ColumnSpec& spec, bool growing,
                                               const std::string& allow_links) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(spec.file, ignored))
+    throw input_error(spec.file, std::strerror(ENOENT), "check the name of the file");
   probe_hdf5(spec.file, {kProbeColumn, spec.file, spec.key, growing ? "growing" : "", allow_links});
   return std::make_unique<Hdf5Column>(spec, growing, allow_links);
 }

@@ -10,8 +10,9 @@ namespace {
 
 constexpr double kHalfTurn = std::numbers::pi;
 constexpr double kSameDirection = 1e-6;
-constexpr double kWedgeByMedian = 10;
+constexpr double kWedgeBySteps = 10;
 constexpr double kWedgeAtLeast = 5 * kHalfTurn / 180;
+constexpr std::size_t kMostWedges = 3;  // of a scan that is not finished, and has lost blocks
 
 // Angles of one direction.
 struct Direction {
@@ -57,10 +58,41 @@ std::vector<double> gaps_of(const std::vector<Direction>& directions) {
   return gaps;
 }
 
-double lower_median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+// In what steps most of the half turn was measured: at least half of it in such steps or smaller ones. The
+// longest gaps do not count. By length, not by number: near opposite directions of a full turn, and where
+// a part was scanned more densely, tiny gaps are the more numerous.
+double typical_step(std::vector<double> gaps) {
+  std::ranges::sort(gaps);
+  gaps.resize(gaps.size() - std::min(kMostWedges, gaps.size() - 1));
+  const double half = std::accumulate(gaps.begin(), gaps.end(), 0.0) / 2;
+  double sum = 0;
+  for (const double gap : gaps) {
+    sum += gap;
+    if (sum >= half) return gap;
+  }
+  return gaps.back();
+}
+
+// Whether all gaps that begin less than `reach` from the ends of one are smaller than that.
+bool has_smaller_beside(const std::vector<double>& gaps, std::size_t gap, double reach) {
+  for (const std::size_t next : {std::size_t{1}, gaps.size() - 1}) {
+    double distance = 0;
+    for (std::size_t i = (gap + next) % gaps.size(); i != gap && distance < reach;
+         i = (i + next) % gaps.size()) {
+      if (gaps[i] >= reach) return false;
+      distance += gaps[i];
+    }
+  }
+  return true;
+}
+
+// The gaps that were not measured.
+std::vector<bool> find_wedges(const std::vector<double>& gaps) {
+  const double least = std::max(kWedgeBySteps * typical_step(gaps), kWedgeAtLeast);
+  std::vector<bool> wedges(gaps.size());
+  for (std::size_t i = 0; i < gaps.size(); ++i)
+    wedges[i] = gaps[i] > least && has_smaller_beside(gaps, i, gaps[i] / kWedgeBySteps);
+  return wedges;
 }
 
 }  // namespace
@@ -73,12 +105,12 @@ AngleWeights weigh_angles(std::span<const double> angles, AngleWeighting weighti
   }
   const std::vector<Direction> directions = directions_of(angles);
   const std::vector<double> gaps = gaps_of(directions);
-  const double wedge = std::max(kWedgeByMedian * lower_median(gaps), kWedgeAtLeast);
+  const std::vector<bool> wedges = find_wedges(gaps);
   AngleWeights result{std::vector<double>(angles.size()), 0};
   for (std::size_t i = 0; i < directions.size(); ++i) {
-    double before = gaps[(i + gaps.size() - 1) % gaps.size()], after = gaps[i];
-    if (before > wedge) before = std::min(after, wedge);
-    if (after > wedge) after = before;
+    const std::size_t last = (i + gaps.size() - 1) % gaps.size();
+    // Never both: beside a wedge are smaller gaps.
+    const double before = gaps[wedges[last] ? i : last], after = gaps[wedges[i] ? last : i];
     const double weight = (before + after) / 2;
     for (const std::size_t angle : directions[i].members) {
       result.weights[angle] = weight / static_cast<double>(directions[i].members.size());

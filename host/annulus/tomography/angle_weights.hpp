@@ -9,13 +9,12 @@ namespace annulus {
 
 enum class AngleWeighting {
   // By the spacing of directions: half the way to the next one on either side, round the half turn after
-  // which
-  // directions repeat (from behind, the same lines are measured in reverse). So the weights of uneven angles
-  // are
-  // right, and a scan of 360 degrees is folded: two projections of the same direction share its weight.
-  // A gap that is both more than 10 times the median and more than 5 degrees was not measured, as in a scan
-  // that is
-  // not finished: its ends count as if the next direction were as far as the one on their other side.
+  // which directions repeat (from behind, the same lines are measured in reverse). So the weights of uneven
+  // angles are right, and a scan of 360 degrees is folded: two projections of the same direction share its
+  // weight.
+  // A gap was not measured, as in a scan that is not finished, if it is more than 5 degrees, more than 10
+  // times all steps beside it, and more than 10 times the step in which most of the rest was measured. Its
+  // ends count as if the next direction were as far as the one on their other side.
   kSpacing,
   // pi / number of angles, as scikit-image has it, whatever the angles.
   kEqual

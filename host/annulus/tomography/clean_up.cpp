@@ -112,7 +112,7 @@ Stripe clearest_stripe(const std::vector<double>& profile, const StripeOptions& 
   const double least =
       options.threshold * 1.4826 * median_of(usual);  // a standard deviation, if errors are normal
   Stripe best;
-  for (std::size_t width = 1; width <= options.width; ++width) {
+  for (std::size_t width = 1; width <= std::min(options.width, profile.size()); ++width) {
     const std::vector<double> shape = roughness_of_stripe(width);
     const double squares = std::inner_product(shape.begin(), shape.end(), shape.begin(), 0.0);
     for (std::size_t position = 0; position + width <= profile.size(); ++position) {

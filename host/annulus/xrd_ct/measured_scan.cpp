@@ -1,4 +1,5 @@
 #include <annulus/core/error.hpp>
+#include <annulus/core/text.hpp>
 #include <annulus/maps/output_grid.hpp>
 #include <annulus/tomography/angle_weights.hpp>
 #include <annulus/xrd_ct/measured_scan.hpp>
@@ -11,6 +12,7 @@
 #include <limits>
 #include <numbers>
 #include <span>
+#include <utility>
 
 namespace annulus {
 namespace {
@@ -43,6 +45,12 @@ std::vector<double> values_of(const PatternFile& file, const std::string& name) 
   return values;
 }
 
+std::string first_of(std::span<const double> numbers) {
+  constexpr std::size_t kNamed = 5;
+  return fmt::format("{:g}{}", fmt::join(numbers.first(std::min(kNamed, numbers.size())), ", "),
+                     numbers.size() > kNamed ? ", ..." : "");
+}
+
 // A rotation that goes on through several turns comes back to the same angles. Up to one turn angles stay as
 // they are; both of its ends may have been measured, not quite exactly.
 constexpr double kOneTurn = 360, kMoreThanOneTurn = 361;
@@ -53,12 +61,101 @@ GridOptions with_period(const PatternFile& file, GridOptions grid) {
   if (grid.slow.empty() || angle == columns.end()) return grid;
   std::vector<std::string> ignored;
   const double factor = degrees_per_unit(*angle, ignored);
-  std::vector<double> values = values_of(file, grid.slow);
+  ColumnInfo column;
+  std::vector<double> values = motor_values(file, grid.slow, column);
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   if (values.empty()) return grid;
   const auto [least, most] = std::ranges::minmax(values);
   if ((most - least) * factor > kMoreThanOneTurn) grid.slow_rule.period = kOneTurn / factor;
   return grid;
+}
+
+constexpr std::size_t kHardlyAny = 4;     // as a part of the angles that most positions have
+constexpr double kOffLattice = 0.25;      // of a step
+constexpr std::size_t kMostInserted = 2;  // positions for each that was measured
+
+// One stray frame is no position of the scan.
+ScanAxis without_rare_positions(const ScanGrid& grid, std::vector<std::string>& remarks) {
+  ScanAxis axis = grid.fast();
+  std::vector<std::size_t> angles(grid.cols()), frames(grid.cols());
+  for (std::size_t cell = 0; cell < grid.cells(); ++cell) {
+    const std::size_t count = grid.frames_in(cell / grid.cols(), cell % grid.cols()).size();
+    angles[cell % grid.cols()] += count > 0 ? 1 : 0;
+    frames[cell % grid.cols()] += count;
+  }
+  std::vector<std::size_t> sorted = angles;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::ranges::nth_element(sorted, middle);
+  std::vector<std::uint32_t> becomes(grid.cols(), ScanAxis::kNowhere);
+  std::vector<double> kept, rare;
+  std::size_t lost = 0;
+  for (std::size_t col = 0; col < grid.cols(); ++col) {
+    if (kHardlyAny * angles[col] < *middle) {
+      rare.push_back(axis.positions[col]);
+      lost += frames[col];
+    } else {
+      becomes[col] = static_cast<std::uint32_t>(kept.size());
+      kept.push_back(axis.positions[col]);
+    }
+  }
+  if (rare.empty()) return axis;
+  for (std::uint32_t& position : axis.position_of) {
+    if (position != ScanAxis::kNowhere) position = becomes[position];
+  }
+  axis.positions = std::move(kept);
+  remarks.push_back(
+      fmt::format("column {} has {} position{} that hardly any angle has, left out with {}: {}{}{}",
+                  axis.column.name, rare.size(), rare.size() == 1 ? "" : "s", frame_count(lost),
+                  first_of(rare), axis.column.unit.empty() ? "" : " ", axis.column.unit));
+  return axis;
+}
+
+// Where each position is on a grid of even steps, if it is near one: some may have been measured nowhere.
+std::optional<std::vector<std::size_t>> places_on_even_steps(std::span<const double> positions) {
+  if (positions.size() < 3) return std::nullopt;
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < positions.size(); ++i) steps.push_back(positions[i] - positions[i - 1]);
+  std::vector<double> sorted = steps;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
+  std::ranges::nth_element(sorted, middle);
+  std::vector<std::size_t> places{0};
+  for (const double each : steps) {
+    const double times = std::round(each / *middle);
+    if (!(times >= 1) || times > static_cast<double>(kMostInserted * positions.size())) return std::nullopt;
+    places.push_back(places.back() + static_cast<std::size_t>(times));
+  }
+  if (places.back() >= kMostInserted * positions.size()) return std::nullopt;
+  const double step = (positions.back() - positions.front()) / static_cast<double>(places.back());
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const double even = positions.front() + step * static_cast<double>(places[i]);
+    if (std::abs(positions[i] - even) > kOffLattice * step) return std::nullopt;
+  }
+  return places;
+}
+
+// With the positions that were measured at no angle.
+ScanAxis with_lost_positions(ScanAxis axis, std::vector<std::string>& remarks) {
+  const auto places = places_on_even_steps(axis.positions);
+  if (!places || places->back() + 1 == axis.size()) return axis;
+  const double first = axis.positions.front();
+  const double step = (axis.positions.back() - first) / static_cast<double>(places->back());
+  std::vector<double> all, lost;
+  for (std::size_t i = 0; i < axis.size(); ++i) {
+    while (all.size() < (*places)[i]) {
+      all.push_back(first + step * static_cast<double>(all.size()));
+      lost.push_back(all.back());
+    }
+    all.push_back(axis.positions[i]);
+  }
+  for (std::uint32_t& position : axis.position_of) {
+    if (position != ScanAxis::kNowhere) position = static_cast<std::uint32_t>((*places)[position]);
+  }
+  axis.positions = std::move(all);
+  remarks.push_back(
+      fmt::format("{} of {} positions of column {}, one step apart, {} no frame at any angle: {}{}{}",
+                  lost.size(), axis.size(), axis.column.name, lost.size() == 1 ? "has" : "have",
+                  first_of(lost), axis.column.unit.empty() ? "" : " ", axis.column.unit));
+  return axis;
 }
 
 // Angles of frames without a cell that no other frame has.
@@ -84,12 +181,24 @@ void remark_lost_angles(const PatternFile& file, const GridOptions& options, dou
     if (i == 0 || lost[i] - lost[i - 1] > axis.tolerance) angles.push_back(lost[i] * factor);
   }
   if (angles.empty()) return;
-  constexpr std::size_t kNamed = 5;
-  const std::span<const double> named = std::span(angles).first(std::min(kNamed, angles.size()));
-  scan.remarks.push_back(fmt::format("{} angle{} no good frame and {} left out: {:g}{} degrees",
-                                     angles.size(), angles.size() == 1 ? " has" : "s have",
-                                     angles.size() == 1 ? "is" : "are", fmt::join(named, ", "),
-                                     angles.size() > kNamed ? ", ..." : ""));
+  scan.remarks.push_back(fmt::format("{} angle{} no good frame and {} left out: {} degrees", angles.size(),
+                                     angles.size() == 1 ? " has" : "s have",
+                                     angles.size() == 1 ? "is" : "are", first_of(angles)));
+}
+
+// Frames of a cell that are hardly noise apart: they may be several positions.
+void remark_spread(const PatternFile& file, const GridOptions& options, MeasuredScan& scan) {
+  const auto look = [&](const ScanAxis& axis, const AxisRule& rule, const std::string& tolerance) {
+    if (!rule.is_automatic()) return;
+    const double spread = spread_in_cells(scan.grid, values_of(file, axis.column.name), rule.period);
+    if (!(spread > kUneven * axis.least_step())) return;
+    scan.remarks.push_back(fmt::format(
+        "frames of one cell are up to {:g}{}{} apart in column {}: if that is no "
+        "noise, give a smaller `{}`, and they are positions of their own",
+        spread, axis.column.unit.empty() ? "" : " ", axis.column.unit, axis.column.name, tolerance));
+  };
+  look(scan.grid.slow(), options.slow_rule, options.slow_tolerance);
+  look(scan.grid.fast(), options.fast_rule, options.fast_tolerance);
 }
 
 void place_by_columns(const PatternFile& file, const GridOptions& options, MeasuredScan& scan) {
@@ -99,6 +208,7 @@ void place_by_columns(const PatternFile& file, const GridOptions& options, Measu
   scan.angle = {angle.name, "deg", grid.slow().positions};
   for (double& position : scan.angle.positions) position *= factor;
   remark_lost_angles(file, options, factor, scan);
+  remark_spread(file, options, scan);
   const std::vector<double>& found = grid.fast().positions;
   const double first = found.front();
   scan.step = (found.back() - first) / static_cast<double>(found.size() - 1);
@@ -153,6 +263,10 @@ MeasuredScan find_scan(const PatternFile& file, const TomoOptions& options, bool
   MeasuredScan scan;
   const GridOptions grid_options = with_period(file, options.grid);
   scan.grid = find_grid(file, grid_options);
+  if (!options.grid.slow.empty()) {
+    ScanAxis translation = with_lost_positions(without_rare_positions(scan.grid, scan.remarks), scan.remarks);
+    scan.grid = grid_of_columns(scan.grid.slow(), std::move(translation));
+  }
   const ScanGrid& grid = scan.grid;
   if (grid.rows() < 2 || grid.cols() < 2) {
     throw Error(

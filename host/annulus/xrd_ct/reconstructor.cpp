@@ -43,7 +43,11 @@ Reconstructor::Reconstructor(const ScanGeometry& scan, const TomoOptions& option
 std::size_t Reconstructor::size() const { return fbp_ ? fbp_->size() : sirt_->size(); }
 
 BlockMemory Reconstructor::memory(const ScanGeometry& scan, const TomoOptions& options) {
-  if (options.method == TomoMethod::kSirt) return Sirt::memory(scan, sirt_options(options));
+  if (options.method == TomoMethod::kSirt) {
+    BlockMemory memory = Sirt::memory(scan, sirt_options(options));
+    memory.per_bin += scan.angles.size() * scan.positions / 8 + 1;  // which values are missing
+    return memory;
+  }
   return FilteredBackProjection(scan, fbp_options(scan, options)).memory();
 }
 

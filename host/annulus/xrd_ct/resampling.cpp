@@ -7,10 +7,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace annulus {
 namespace {
+
+// In steps: a position has its own value if one was measured as near as that, or if its neighbours are no
+// further apart than that.
+constexpr double kNearby = 0.5, kApart = 1.5;
 
 // The columns that have a value.
 std::vector<std::uint32_t> known_columns(std::span<const double> totals) {
@@ -21,22 +26,30 @@ std::vector<std::uint32_t> known_columns(std::span<const double> totals) {
   return known;
 }
 
+// How many have a value at any angle.
+double measured_columns(const ScanGrid& grid, std::span<const double> totals) {
+  std::vector<std::uint8_t> measured(grid.cols());
+  for (std::size_t cell = 0; cell < totals.size(); ++cell)
+    measured[cell % grid.cols()] |= static_cast<std::uint8_t>(!std::isnan(totals[cell]));
+  return static_cast<double>(std::ranges::count(measured, 1));
+}
+
 }  // namespace
 
 Resampling::Resampling(const MeasuredScan& scan, std::span<const double> totals) {
   const ScanGrid& grid = scan.grid;
+  const double positions = measured_columns(grid, totals);
   std::vector<double> angles;
   for (std::size_t row = 0; row < grid.rows(); ++row) {
     if (row == scan.unfinished_row) continue;
     const std::vector<std::uint32_t> known = known_columns(totals.subspan(row * grid.cols(), grid.cols()));
-    if (known.empty() ||
-        static_cast<double>(known.size()) < kLeastMeasured * static_cast<double>(grid.cols())) {
+    if (known.empty() || static_cast<double>(known.size()) < kLeastMeasured * positions) {
       ++left_out_;
       continue;
     }
     rows_.push_back(row);
     angles.push_back(scan.angle.positions[row] * std::numbers::pi / 180);
-    filled_ += grid.cols() - known.size();
+    without_value_ += grid.cols() - known.size();
     const bool as_measured = known.size() == grid.cols() && !scan.is_uneven();
     neighbours_.push_back(as_measured ? std::vector<Neighbours>() : neighbours_in(scan, row, known));
   }
@@ -61,16 +74,18 @@ std::vector<Resampling::Neighbours> Resampling::neighbours_in(const MeasuredScan
     const auto right = std::ranges::lower_bound(known, wanted, {}, place);
     if (right == known.begin() || right == known.end()) {
       const std::uint32_t outermost = right == known.end() ? known.back() : known.front();
-      result.push_back({outermost, outermost, 0});
+      result.push_back({outermost, outermost, 0, std::abs(place(outermost) - wanted) > kNearby});
     } else {
       const std::uint32_t left = *std::prev(right);
-      result.push_back({left, *right, (wanted - place(left)) / (place(*right) - place(left))});
+      const double before = wanted - place(left), after = place(*right) - wanted;
+      const bool made_up = std::min(before, after) > kNearby && before + after > kApart;
+      result.push_back({left, *right, before / (before + after), made_up});
     }
   }
   return result;
 }
 
-void Resampling::apply(Sinogram& sinogram, unsigned threads) const {
+void Resampling::apply(Sinogram& sinogram, unsigned threads, Gaps gaps) const {
   const std::size_t bins = sinogram.bins, row_values = sinogram.positions * bins;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (rows_[i] != i) std::copy_n(sinogram.at(rows_[i], 0), row_values, sinogram.at(i, 0));
@@ -88,6 +103,10 @@ void Resampling::apply(Sinogram& sinogram, unsigned threads) const {
         const float* const left = measured.data() + from.left * bins;
         const float* const right = measured.data() + from.right * bins;
         float* const cell = cells + col * bins;
+        if (from.made_up && gaps == Gaps::kLeave) {
+          std::fill_n(cell, bins, std::numeric_limits<float>::quiet_NaN());
+          continue;
+        }
         // A share of 0 or 1 takes the value as it is, whatever the other one is.
         if (from.part <= 0 || from.part >= 1) {
           std::copy_n(from.part <= 0 ? left : right, bins, cell);

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace annulus {
@@ -54,6 +55,17 @@ struct Block {
   }
 };
 
+// What SIRT does without. Cells that are missing are gaps, too.
+std::vector<bool> missing_values(Block& block) {
+  const Sinogram& sinogram = block.sinogram;
+  std::vector<bool> missing(sinogram.values.size());
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    missing[i] = std::isnan(sinogram.values[i]);
+    if (missing[i]) block.has_gaps[i % sinogram.bins] = 1;
+  }
+  return missing;
+}
+
 // One scan on its way to a tomogram.
 class Tomography {
  public:
@@ -66,7 +78,7 @@ class Tomography {
         scan_(find_scan(file, options, complete)),
         reader_(file, scan_.grid),
         totals_(scan_.grid.cells(), file.bins()) {
-    check_size(complete);
+    check_sizes(complete);
     report_.frames = file.frames();
     report_.positions = scan_.grid.cols();
     report_.unit = scan_.translation.unit;
@@ -79,6 +91,12 @@ class Tomography {
           "the run that writes {} was ended or goes on: the tomogram is of the {} frames that are "
           "there",
           file.path().string(), report_.frames));
+    }
+    if (report_.resampled) {
+      report_.warnings.push_back(
+          fmt::format("positions are off even ones by up to {:.2f} steps: projections are interpolated "
+                      "between them, which smooths",
+                      report_.unevenness));
     }
     report_.frames_without_cell = report_.frames;
     for (const std::uint32_t frames : reader_.good_frames()) {
@@ -124,7 +142,7 @@ class Tomography {
     Block block(scan_.grid, windows.size());
     std::vector<double> intensities(windows.size());
     reader_.read_windows(
-        windows,
+        windows, WindowDetail::kIntensity,
         [&](std::size_t cell, std::span<const WindowValues> values) {
           std::ranges::transform(values, intensities.begin(), &WindowValues::intensity);
           block.take(cell, intensities);
@@ -140,14 +158,19 @@ class Tomography {
     resampling_.emplace(scan_, totals);
     report_.angles = resampling_->rows().size();
     report_.left_out = resampling_->left_out();
-    report_.filled_cells = resampling_->filled_cells();
+    (options_.method == TomoMethod::kSirt ? report_.missing_cells : report_.filled_cells) =
+        resampling_->cells_without_value();
     for (const std::size_t row : resampling_->rows()) degrees_.push_back(scan_.angle.positions[row]);
     Block sums(scan_.grid, 1);
     for (std::size_t cell = 0; cell < totals.size(); ++cell) sums.take(cell, totals.subspan(cell, 1));
     resampling_->apply(sums.sinogram, options_.threads);
     leaves_scan_ = sample_leaves_scan(sums.sinogram);
     sums.has_gaps[0] = 0;  // which are filled now
-    if (options_.stripes) cleaning_.stripes = {options_.stripe_width, options_.stripe_threshold};
+    if (options_.stripes) {
+      StripeOptions& stripes = cleaning_.stripes.emplace();
+      stripes.width = options_.stripe_width.value_or(stripes.width);
+      stripes.threshold = options_.stripe_threshold.value_or(stripes.threshold);
+    }
     cleaning_.threads = options_.threads;
     cleaning_.angles = degrees_;
     if (options_.air_use == AirUse::kScale) {
@@ -163,14 +186,27 @@ class Tomography {
     add_warnings();
   }
 
-  // In place: the projections as they are reconstructed.
+  // In place: the projections as they are reconstructed. SIRT does without missing values; they are filled
+  // only for what is done before.
   void clean(Block& block, std::size_t first_bin) {
     const Stopwatch watch(report_.seconds.cleaning);
-    resampling_->apply(block.sinogram, options_.threads);
-    const CleanedBins cleaned = clean_bins(block.sinogram, block.has_gaps, cleaning_);
-    report_.filled_values += cleaned.filled_values;
+    const bool fill = options_.method != TomoMethod::kSirt;
+    Sinogram& sinogram = block.sinogram;
+    resampling_->apply(sinogram, options_.threads, fill ? Gaps::kFill : Gaps::kLeave);
+    std::vector<bool> missing;
+    if (!fill) missing = missing_values(block);
+    const CleanedBins cleaned = clean_bins(sinogram, block.has_gaps, cleaning_);
+    (fill ? report_.filled_values : report_.missing_values) += cleaned.filled_values;
     report_.stripes += cleaned.stripes;
-    for (const std::size_t bin : cleaned.empty_bins) report_.empty_bins.push_back(first_bin + bin);
+    std::vector<std::uint8_t> is_empty(sinogram.bins);
+    for (const std::size_t bin : cleaned.empty_bins) {
+      is_empty[bin] = 1;
+      report_.empty_bins.push_back(first_bin + bin);
+    }
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      if (missing[i] && is_empty[i % sinogram.bins] == 0)
+        sinogram.values[i] = std::numeric_limits<float>::quiet_NaN();
+    }
   }
 
   // The sinogram is used up: lines that were measured from one side only may be weighted in it.
@@ -207,12 +243,18 @@ class Tomography {
   }
 
   // While a scan runs, positions are still to come.
-  void check_size(bool complete) const {
+  void check_sizes(bool complete) const {
     const std::size_t positions = scan_.grid.cols();
     if (options_.size > kMostVoxelsPerPosition * positions) {
       throw Error(complete ? ErrorKind::kUsage : ErrorKind::kInput, "`size`",
                   fmt::format("{} voxels are too many for {} positions", options_.size, positions),
                   fmt::format("give {} or fewer", kMostVoxelsPerPosition * positions));
+    }
+    if (options_.stripe_width > positions) {
+      throw Error(
+          complete ? ErrorKind::kUsage : ErrorKind::kInput, "`stripe_width`",
+          fmt::format("{} positions are more than the {} of the scan", *options_.stripe_width, positions),
+          "give the width of the widest stripe, a few positions");
     }
     if (options_.method == TomoMethod::kSirt && options_.size > 0 && options_.size < positions) {
       throw Error(ErrorKind::kUsage, "`size`",
@@ -458,14 +500,22 @@ WindowTomograms reconstruct_windows(const PatternFile& file, const TomoOptions& 
   tomography.settle();
   tomography.clean(block, 0);
   WindowTomograms result;
-  const Sinogram sinogram = block.sinogram;
+  Sinogram sinogram = block.sinogram;
+  ImageAxis angles = tomography.angle_axis();
+  if (angles.positions.front() > angles.positions.back()) {  // rows of images ascend
+    std::ranges::reverse(angles.positions);
+    for (std::size_t row = 0; row < sinogram.angles / 2; ++row) {
+      const std::size_t values = sinogram.positions * sinogram.bins;
+      std::swap_ranges(sinogram.at(row, 0), sinogram.at(row, 0) + values,
+                       sinogram.at(sinogram.angles - 1 - row, 0));
+    }
+  }
   const Tomogram tomogram = tomography.reconstruct(block.sinogram);
   const ImageAxis y = tomography.voxel_axis("y"), x = tomography.voxel_axis("x");
   for (std::size_t i = 0; i < options.windows.size(); ++i) {
     const auto values = [i](const auto& of_all) { return std::span(of_all.values).subspan(i); };
-    result.images.push_back(image_of(options.windows[i], "sinogram", tomography.angle_axis(),
-                                     tomography.translation_axis(), values(sinogram),
-                                     options.windows.size()));
+    result.images.push_back(image_of(options.windows[i], "sinogram", angles, tomography.translation_axis(),
+                                     values(sinogram), options.windows.size()));
     result.images.push_back(
         image_of(options.windows[i], "tomogram", y, x, values(tomogram), options.windows.size()));
   }

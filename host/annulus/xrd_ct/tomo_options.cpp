@@ -69,6 +69,19 @@ void check_options(const TomoOptions& options) {
   }
   if (options.air == 0 && options.air_use)
     refuse_option("`air_use`", "nothing says which positions saw only air", "give their number with `air`");
+  for (const auto& [option, given] :
+       {std::pair("`stripe_width`", options.stripe_width.has_value()),
+        std::pair("`stripe_threshold`", options.stripe_threshold.has_value())}) {
+    if (given && !options.stripes) refuse_option(option, "stripes are not suppressed", "give `stripes` too");
+  }
+  if (options.stripe_width == 0)
+    refuse_option("`stripe_width`", "0 positions are no stripe", "give 1 or more");
+  if (options.stripe_threshold &&
+      !(std::isfinite(*options.stripe_threshold) && *options.stripe_threshold >= 0)) {
+    refuse_option("`stripe_threshold`",
+                  fmt::format("{} is no number of standard deviations", *options.stripe_threshold),
+                  "give 0 or more");
+  }
   const auto refuse_with = [](TomoMethod method, const std::string& option) {
     refuse_option(option,
                   method == TomoMethod::kSirt ? "SIRT has none, only filtered back-projection"
@@ -119,8 +132,8 @@ std::vector<std::pair<std::string, std::string>> as_text(const TomoOptions& opti
   add("air_use", name_of(options.air_use.value_or(AirUse::kSubtract)));
   add("stripes", options.stripes);
   if (options.stripes) {
-    add("stripe_width", options.stripe_width);
-    add("stripe_threshold", options.stripe_threshold);
+    add("stripe_width", options.stripe_width.value_or(StripeOptions().width));
+    add("stripe_threshold", options.stripe_threshold.value_or(StripeOptions().threshold));
   }
   add("method", name_of(options.method));
   if (options.method == TomoMethod::kFbp) {
@@ -147,6 +160,8 @@ nlohmann::ordered_json facts_of(const TomoReport& report) {
                                {"filled_cells", report.filled_cells},
                                {"doubled_cells", report.doubled_cells},
                                {"filled_values", report.filled_values},
+                               {"missing_cells", report.missing_cells},
+                               {"missing_values", report.missing_values},
                                {"empty_bins", report.empty_bins},
                                {"translation_unit", report.unit},
                                {"step", report.step},

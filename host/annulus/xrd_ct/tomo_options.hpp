@@ -32,8 +32,8 @@ struct TomoOptions {
   std::size_t air = 0;                           // so many outermost positions on either side saw only air
   std::optional<AirUse> air_use = std::nullopt;  // none: subtract
   bool stripes = false;                          // are suppressed
-  std::size_t stripe_width = StripeOptions().width;
-  double stripe_threshold = StripeOptions().threshold;
+  std::optional<std::uint32_t> stripe_width = std::nullopt;  // none: as StripeOptions has them
+  std::optional<double> stripe_threshold = std::nullopt;
 
   TomoMethod method = TomoMethod::kFbp;
   std::optional<Filter> filter = std::nullopt;  // of FBP; none: ramp
@@ -66,6 +66,8 @@ struct TomoReport {
   std::size_t filled_cells = 0;
   std::size_t doubled_cells = 0;
   std::size_t filled_values = 0;        // of single bins
+  std::size_t missing_cells = 0;        // with SIRT, which does without them
+  std::size_t missing_values = 0;       // of single bins, those of missing cells too
   std::vector<std::size_t> empty_bins;  // without a value anywhere: 0 in the tomogram
 
   std::string unit;  // of the translation; empty: nobody says

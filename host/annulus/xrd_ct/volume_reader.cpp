@@ -30,7 +30,6 @@ constexpr const char* kNameOne = "name a tomogram of all bins that annulus wrote
 constexpr std::size_t kMostPositions = std::size_t{1} << 16;
 constexpr std::size_t kMostVoxels = std::size_t{1} << 28;
 constexpr std::size_t kMostBins = std::size_t{1} << 24;
-constexpr std::size_t kLongestList = 4096;  // of a fact
 
 // A piece has whole chunks, of 16 x 16 voxels and 64 bins, and 16 MiB at most.
 constexpr std::size_t kRowsAtOnce = 16, kColumnsAtOnce = 4096, kBinsAtOnce = 64;
@@ -77,7 +76,7 @@ nlohmann::json read_fact(const CheckedFields& fields, const std::string& path) {
   if (const auto flag = read_flag(fields.file(), path)) return *flag;
   for (const hid_t type : {H5T_NATIVE_UINT64, H5T_NATIVE_INT64}) {
     if (!fields.holds(path, type)) continue;
-    const auto numbers = read_doubles(fields.file(), path, kLongestList);
+    const auto numbers = read_doubles(fields.file(), path, kMostBins);  // all may be empty
     if (!numbers) fields.refuse(path + " cannot be read");
     std::vector<std::int64_t> whole;
     for (const double number : *numbers) {

@@ -1,7 +1,10 @@
 #include <annulus/maps/map.hpp>
 #include <annulus/ranks/together.hpp>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <mutex>
 #include <thread>
@@ -305,6 +308,50 @@ TEST(Map, RanksThatSeeOtherFilesRefuseTogether) {
               both(HasSubstr("rank 1 sees another output or other windows than rank 0")));
   EXPECT_THAT(errors("whole.nxs", over_x_and_y({"low=4:6"})), both(HasSubstr("other windows")));
   EXPECT_THAT(errors("whole.nxs", over_x_and_y({"low=2:4"})), ElementsAre());
+}
+
+TEST(Map, ShapesOfPeaksAreLeftOutIfNobodyAsksForThem) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const auto sink = begin_scan(folder / "a.nxs", plan);
+  sink->append(frames_at(*plan, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+  sink->close();
+  const PatternFile file(folder / "a.nxs");
+  const ScanGrid grid = find_grid(file, over_x_and_y().grid);
+  const CellReader reader(file, grid);
+  const std::vector<WindowBins> windows{{{2, 6}}};
+  std::vector<WindowValues> with(grid.cells()), without(grid.cells());
+  const auto take_into = [](std::vector<WindowValues>& to) {
+    return [&to](std::size_t cell, std::span<const WindowValues> values) { to[cell] = values.front(); };
+  };
+  reader.read_windows(windows, WindowDetail::kShape, take_into(with));
+  reader.read_windows(windows, WindowDetail::kIntensity, take_into(without));
+  for (std::size_t cell = 0; cell < grid.cells(); ++cell) {
+    EXPECT_EQ(without[cell].intensity, with[cell].intensity);
+    EXPECT_FALSE(std::isnan(with[cell].maximum));
+    EXPECT_THAT(without[cell].maximum, IsNan());
+    EXPECT_THAT(without[cell].centre_of_mass, IsNan());
+  }
+}
+
+// As a writer that repairs its output does.
+TEST(Map, AnOutputThatCannotBeOpenedForAMomentIsWaitedFor) {
+  const Folder folder;
+  const auto plan = samples::make_plan();
+  const auto sink = begin_scan(folder / "a.nxs", plan);
+  sink->append(frames_at(*plan, {{0, 0}, {0, 1}, {1, 0}}));
+  sink->close();
+  const int file = open((folder / "a.nxs").c_str(), O_RDWR);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(flock(file, LOCK_EX), 0);
+  FollowedOutput impatient(folder / "a.nxs", std::chrono::milliseconds(250));
+  EXPECT_THAT(message_of(ErrorKind::kInput, [&] { impatient.next({}); }), HasSubstr("a.nxs"));
+  const std::jthread owner([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(350));
+    close(file);
+  });
+  FollowedOutput output(folder / "a.nxs", std::chrono::seconds(30));
+  EXPECT_EQ(output.next({}).file->frames(), 3);
 }
 
 TEST(Map, ATimeoutIsATime) {

@@ -72,6 +72,34 @@ TEST(ScanAxis, AStepDividesWhatMoved) {
   EXPECT_NEAR(axis.positions[5], 0.545, 1e-12);
 }
 
+TEST(ScanAxis, AStepPutsRoughStopsIntoTheirIntervals) {
+  std::mt19937 random(5);
+  for (const double jitter : {0.0, 0.1, 0.3, 0.4, 0.49}) {
+    std::uniform_real_distribution<double> noise(-jitter, jitter);
+    std::vector<double> values;
+    std::vector<std::uint32_t> stops;
+    for (int i = 0; i < 400; ++i) {
+      stops.push_back(static_cast<std::uint32_t>(i % 20));
+      values.push_back(-3.7 + 0.02 * (i % 20 + noise(random)));
+    }
+    const ScanAxis axis = axis_of(values, {.step = 0.02});
+    ASSERT_EQ(axis.size(), 20u) << jitter;
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) wrong += axis.position_of[i] != stops[i] ? 1 : 0;
+    EXPECT_LE(wrong, jitter < 0.45 ? 0u : 20u) << jitter;
+  }
+}
+
+TEST(ScanAxis, AStepPutsRoughAnglesTogetherAcrossTheEndOfAPeriod) {
+  std::mt19937 random(6);
+  std::uniform_real_distribution<double> noise(-0.8, 0.8);
+  std::vector<double> values;
+  for (int i = 0; i < 720; ++i) values.push_back(3.0 * i + noise(random));
+  const ScanAxis axis = axis_of(values, {.step = 3, .period = 360});
+  ASSERT_EQ(axis.size(), 120u);
+  for (std::uint32_t i = 0; i < 720; ++i) EXPECT_EQ(axis.position_of[i], i % 120) << i;
+}
+
 TEST(ScanAxis, MissingValuesAreNowhere) {
   const ScanAxis axis = axis_of({kNan, 1, kInfinity, 2, -kInfinity});
   EXPECT_THAT(axis.positions, ElementsAre(1, 2));

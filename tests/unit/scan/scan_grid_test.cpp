@@ -155,5 +155,15 @@ TEST(ScanGrid, AgreesWithTheTruthOfRandomScans) {
   }
 }
 
+TEST(ScanGrid, SaysHowFarApartFramesOfACellAre) {
+  const std::vector<double> angles = {0, 0.5, 359, 90, 90, 0, 90, 90.25}, places = {1, 1, 1, 1, 2, 2, 2, 2};
+  const AxisRule rule{.tolerance = 2, .period = 360};
+  const ScanGrid grid = grid_of_columns(find_axis({"rot"}, angles, rule), find_axis({"x"}, places));
+  EXPECT_EQ(grid.rows(), 2U);
+  EXPECT_DOUBLE_EQ(spread_in_cells(grid, angles, 360), 1.5);
+  EXPECT_DOUBLE_EQ(spread_in_cells(grid, places), 0);
+  EXPECT_DOUBLE_EQ(grid.fast().least_step(), 1);
+}
+
 }  // namespace
 }  // namespace annulus

@@ -106,22 +106,6 @@ TEST(FilteredBackProjection, AnUnfinishedScanHasNoEndThatCountsForAll) {
   EXPECT_NEAR(weights.covered, std::numbers::pi / 4, 1e-12);
 }
 
-TEST(PositionWeights, GiveEveryLineOfAFullTurnTheSameWeight) {
-  for (const double axis : {0.0, 4.0, 7.5, 12.0, 20.0, 27.0, 30.0}) {
-    const std::vector<double> weights = weigh_positions(31, axis);
-    for (std::size_t i = 0; i < 31; ++i) {
-      const double from_behind = 2 * axis - static_cast<double>(i);
-      if (from_behind >= 0 && from_behind <= 30) {
-        EXPECT_NEAR(weights[i] + weights[static_cast<std::size_t>(from_behind)], 2, 1e-12)
-            << axis << ' ' << i;
-      } else {
-        EXPECT_DOUBLE_EQ(weights[i], 2) << axis << ' ' << i;
-      }
-    }
-  }
-  for (const double weight : weigh_positions(31, 15)) EXPECT_EQ(weight, 1);
-}
-
 TEST(FilteredBackProjection, StopsIfAsked) {
   const ScanGeometry scan{{0, 1, 2}, 70, 30};
   std::stop_source source;
@@ -139,19 +123,6 @@ TEST(FilteredBackProjection, StopsIfAsked) {
                            }),
                 HasSubstr("interrupted"));
   }
-}
-
-TEST(AngleWeights, AddUpToAHalfTurn) {
-  Noise noise(3);
-  std::vector<double> angles(97);
-  for (double& angle : angles) angle = 20 * noise() - 10;
-  const AngleWeights weights = weigh_angles(angles, AngleWeighting::kSpacing);
-  EXPECT_NEAR(weights.covered, std::numbers::pi, 1e-9);
-  // Two of one direction share what one of them has alone.
-  angles.push_back(angles[5] + 3 * std::numbers::pi);
-  const AngleWeights shared = weigh_angles(angles, AngleWeighting::kSpacing);
-  EXPECT_NEAR(shared.weights[5], weights.weights[5] / 2, 1e-12);
-  EXPECT_NEAR(shared.weights.back(), weights.weights[5] / 2, 1e-12);
 }
 
 TEST(FilteredBackProjection, GivesTheSameBytesForEveryNumberOfThreadsAndInstructionSet) {

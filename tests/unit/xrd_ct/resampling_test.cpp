@@ -51,7 +51,7 @@ TEST(Resampling, KeepsWhatWasMeasuredAtEvenPositions) {
   Sinogram sinogram = sinogram_of(2, values);
   resampling.apply(sinogram, 2);
   EXPECT_THAT(bin_of(sinogram, 0), ElementsAre(1, 2, 3, 4, 5, 6));
-  EXPECT_EQ(resampling.filled_cells(), 0U);
+  EXPECT_EQ(resampling.cells_without_value(), 0U);
   EXPECT_EQ(resampling.left_out(), 0U);
 }
 
@@ -62,12 +62,41 @@ TEST(Resampling, FillsBetweenNeighboursAndGoesOnAsTheOutermost) {
   more[5] = 9;
   EXPECT_EQ(Resampling(scan_of(3, 6), values).left_out(), 1U);
   const Resampling resampling(scan_of(3, 6), more);
-  EXPECT_EQ(resampling.filled_cells(), 3U);
+  EXPECT_EQ(resampling.cells_without_value(), 3U);
   Sinogram sinogram = sinogram_of(3, more);
   resampling.apply(sinogram, 1);
   const std::vector<float> first = bin_of(sinogram, 0);
   EXPECT_THAT(std::vector(first.begin(), first.begin() + 6), ElementsAre(2, 2, 4, 6, 8, 9));
   EXPECT_EQ(bin_of(sinogram, 1)[2], 40);
+}
+
+TEST(Resampling, LeavesGapsIfAsked) {
+  const std::vector<double> values = {kNone, 2, kNone, 4, 5, 6, 1, 1, 1, 1, 1, 1};
+  Sinogram sinogram = sinogram_of(2, values);
+  Resampling(scan_of(2, 6), values).apply(sinogram, 1, Gaps::kLeave);
+  const std::vector<float> found = bin_of(sinogram, 1);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(std::isnan(found[i]), std::isnan(values[i])) << i;
+    if (!std::isnan(values[i])) {
+      EXPECT_EQ(found[i], 10 * values[i]) << i;
+    }
+  }
+}
+
+TEST(Resampling, LeavesGapsBetweenUnevenPositionsIfAsked) {
+  const std::vector<double> values = {0, 1, kNone, 3, 4, kNone, 1, 1, 1, 1, 1, 1};
+  MeasuredScan scan = scan_of(2, 6);
+  scan.unevenness = 0.3;
+  scan.places[1] = 1.3;
+  scan.places[3] = 3.1;
+  Sinogram sinogram = sinogram_of(2, values);
+  Resampling(scan, values).apply(sinogram, 1, Gaps::kLeave);
+  const std::vector<float> found = bin_of(sinogram, 0);
+  EXPECT_FLOAT_EQ(found[1], 1 / 1.3F);
+  EXPECT_TRUE(std::isnan(found[2]));  // 0.7 steps from one, 1.1 from the other
+  EXPECT_FLOAT_EQ(found[3], 1 + 2 * 1.7F / 1.8F);
+  EXPECT_EQ(found[4], 4);
+  EXPECT_TRUE(std::isnan(found[5]));
 }
 
 TEST(Resampling, LeavesProjectionsOut) {
@@ -97,7 +126,7 @@ TEST(Resampling, UnevenPositionsAreInterpolatedProjectionByProjection) {
   Sinogram sinogram = sinogram_of(2, values);
   resampling.apply(sinogram, 1);
   EXPECT_THAT(bin_of(sinogram, 0), ElementsAre(0, 10, 20, 30, 1, 4, 8, 11));
-  EXPECT_EQ(resampling.filled_cells(), 0U);
+  EXPECT_EQ(resampling.cells_without_value(), 0U);
 }
 
 TEST(Resampling, RefusesScansOfOneDirection) {
