@@ -97,9 +97,10 @@ void SharedCorrelation::forget_contained_parts() const {
   // Those with the most images first: they contain others.
   std::ranges::stable_sort(parts, std::ranges::greater{},
                            [](const auto& part) { return part.second.rows().size(); });
-  for (auto& [path, table] : parts) {
+  for (auto& part : parts) {
+    SnapshotTable& table = part.second;
     if (std::ranges::any_of(kept, [&](const SnapshotTable& other) { return contains_all(other, table); })) {
-      fs::remove(path);
+      fs::remove(part.first);
     } else {
       kept.push_back(std::move(table));
     }
