@@ -32,11 +32,11 @@ struct LoadedJob {
 struct ThreadedSettings {
   std::string name;
 
-  bool any_recipe = false;  // else recipes of sums only; others are refused by name
-
   // Called by load(), in the caller's thread: what all reducers share is made here. The plan has its spread
   // table if the recipe needs it. Throws if the job cannot be taken.
   std::function<LoadedJob(const Job&)> prepare;
+
+  bool any_recipe = false;  // else recipes of sums only; others are refused by name
 };
 
 std::unique_ptr<Backend> make_threaded_backend(ThreadedSettings settings);

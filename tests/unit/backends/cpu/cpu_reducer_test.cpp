@@ -159,7 +159,7 @@ TEST(CpuReducer, SamePixelsGiveTheSameAccumulatorsHoweverTheyArePacked) {
 class TwoPasses : public BandOperator {
  public:
   TwoPasses(const CpuPlan& plan, const LaneKernels& kernels)
-      : sums_(*plan.plan, plan.banded, kernels), lanes_(kernels.lanes) {}
+      : sums_(*plan.job.plan, plan.banded, kernels), lanes_(kernels.lanes) {}
 
   void begin(std::span<const Frame* const> frames) override {
     sums_.begin(frames);
