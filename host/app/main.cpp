@@ -47,8 +47,8 @@ int run(int argc, char** argv) {
       "Annulus: diffraction patterns from X-ray detector frames, as fast as the detector makes them.",
       fmt::format("annulus {}", kVersion));
   for (auto* const add :
-       {add_integrate, add_merge, add_renormalise, add_separate, add_map, add_tomo, add_correlate, add_simulate, add_plot,
-        add_info, add_verify, add_devices, add_model_report, add_bench}) {
+       {add_integrate, add_merge, add_renormalise, add_separate, add_map, add_tomo, add_correlate,
+        add_simulate, add_plot, add_info, add_verify, add_devices, add_model_report, add_bench}) {
     add(program);
   }
   return program.run(argc, argv);

@@ -233,8 +233,8 @@ void copy_structure(hid_t file, const std::string& name, const Job& job, const R
 void copy_structure(hid_t file, const std::string& name, const RunDescription& run,
                     const MakeRows& make_rows) {
   const Hdf5Handle from = open_sound(run.made_from);
-  const Hdf5Handle entry =
-      copy_but_checksums(file, from.get(), name, run, {layout::kChecksums, layout::kParts, layout::kOutliers}, make_rows);
+  const Hdf5Handle entry = copy_but_checksums(
+      file, from.get(), name, run, {layout::kChecksums, layout::kParts, layout::kOutliers}, make_rows);
   create_outliers(file, shape_of_outliers(from.get()), run.outliers);
   write_checksums(file, entry.get(), [&] {
     const Hdf5Handle model(H5Dopen2(from.get(), layout::kFrameChecksums, H5P_DEFAULT), H5Dclose);

@@ -37,22 +37,27 @@ constexpr std::string_view kAccumulatorsDescription =
     "I = (S - D) / N and I_errors = sqrt(V) / N, evaluated in double precision in this order; "
     "NaN where C or N is 0. If there are signal_word1 and so on, signal is the sum of signal_word<w> * 2^(64 "
     "w), "
-    "with signal as word 0, rounded once to double; the same is true for the other sums. Frames of one plan_hash "
+    "with signal as word 0, rounded once to double; the same is true for the other sums. Frames of one "
+    "plan_hash "
     "and equal fraction_bits may be merged by adding "
     "these integers, the totals of the plan once a frame.";
 
 // Added for recipes that need a spread table.
 constexpr std::string_view kSpreadDescription =
-    " Pixels that a clip left out are missing in all of these sums, clipped counts them, and emptied is 1 where "
-    "the next step of the clip would have left nothing. A pixel's value s is its count less its dark, in units of "
+    " Pixels that a clip left out are missing in all of these sums, clipped counts them, and emptied is 1 "
+    "where "
+    "the next step of the clip would have left nothing. A pixel's value s is its count less its dark, in "
+    "units of "
     "2^-v, v = fraction_bits[frame] + dark_shift; its divisor n is its normalization in units of "
-    "2^-divisor_bits; q is the square of its weight in units of 2^-square_bits. value_squares sums q s s, products "
+    "2^-divisor_bits; q is the square of its weight in units of 2^-square_bits. value_squares sums q s s, "
+    "products "
     "q s n, and squares - missing_squares[frame] q n n. With "
     "A = value_squares[frame] * 2^-(square_bits + 2 v), B = products[frame] * 2^-(square_bits + v + "
     "divisor_bits), Q = (squares - missing_squares[frame]) * 2^-(square_bits + 2 divisor_bits), M = N / "
     "normalization_factor and m = (S - D) / M, the spread of the pixels is W = max(0, A - 2 m B + m m Q). "
     "If error_model is azimuthal, W takes the place of V in I_errors, the standard error of the mean. "
-    "I_deviation = sqrt(V / Q) / normalization_factor, of the same V or W, is the standard deviation of a pixel. "
+    "I_deviation = sqrt(V / Q) / normalization_factor, of the same V or W, is the standard deviation of a "
+    "pixel. "
     "spottiness = W / (V (1 - Q / (M M))) - 1, with V of variance.";
 
 }  // namespace

@@ -62,7 +62,8 @@ inline constexpr const char* kOutlierCounts = "/entry/outliers/counts";
 inline constexpr const char* kOutlierFrames = "/entry/outliers/frames";
 inline constexpr const char* kOutlierPixels = "/entry/outliers/pixels";
 inline constexpr const char* kOutlierFirst = "/entry/outliers/first";
-inline constexpr std::array kOutlierDatasets = {kOutlierCounts, kOutlierFrames, kOutlierPixels, kOutlierFirst};
+inline constexpr std::array kOutlierDatasets = {kOutlierCounts, kOutlierFrames, kOutlierPixels,
+                                                kOutlierFirst};
 
 // Whether a file is an output, and whether it is a master.
 bool is_output(hid_t file);
@@ -134,7 +135,8 @@ std::string sums_of(Quantity quantity, std::size_t word);
 // Words that are mostly 0, and written only where they are not.
 constexpr bool is_sparse(Quantity quantity, std::size_t word) { return is_missing(quantity) || word > 0; }
 
-// Totals of the plan that only recipes with a spread table have (spread_table.hpp); missing_squares is of them.
+// Totals of the plan that only recipes with a spread table have (spread_table.hpp); missing_squares is of
+// them.
 inline constexpr const char* kTotalSquares = "squares";
 inline constexpr const char* kTotalSquaresWord1 = "squares_word1";
 

@@ -179,16 +179,20 @@ void check_same_recipe(hid_t file, const fs::path& path, const Recipe& recipe, c
                                : "has patterns with errors, this run makes them without",
            cure);
   }
-  refuse(path, fmt::format("has patterns with {}, this run makes them with {}", in_words(*stored), in_words(recipe)),
-         cure);
+  refuse(
+      path,
+      fmt::format("has patterns with {}, this run makes them with {}", in_words(*stored), in_words(recipe)),
+      cure);
 }
 
 void check_same_outliers(hid_t file, const fs::path& path, Outliers wanted, const char* cure) {
   constexpr std::array kWords = {"no counts of outliers", "counts of outliers", "lists of outliers"};
   const Outliers stored = stored_outliers(file);
   if (stored == wanted) return;
-  refuse(path, fmt::format("has {}, this run makes {}", kWords.at(static_cast<std::size_t>(stored)),
-                           kWords.at(static_cast<std::size_t>(wanted))), cure);
+  refuse(path,
+         fmt::format("has {}, this run makes {}", kWords.at(static_cast<std::size_t>(stored)),
+                     kWords.at(static_cast<std::size_t>(wanted))),
+         cure);
 }
 
 // Numbers of frames mean places in the scan in parts, and in other outputs they are counted.

@@ -61,9 +61,9 @@ struct NexusSink::Rows {
 
   bool longer_than(std::uint64_t rows) const {
     const auto longer = [rows](const RowDataset& dataset) { return dataset.rows() > rows; };
-    return longer(fraction_bits) || longer(invalid_pixels) || longer(index) ||
-           longer(source) || longer(source_id) || longer(frame_in_source) || longer(normalization) ||
-           longer(fault) || longer(checksum) || longer(status) ||
+    return longer(fraction_bits) || longer(invalid_pixels) || longer(index) || longer(source) ||
+           longer(source_id) || longer(frame_in_source) || longer(normalization) || longer(fault) ||
+           longer(checksum) || longer(status) ||
            std::any_of(curves.begin(), curves.end(),
                        [&](const Curve& curve) { return longer(curve.dataset); }) ||
            std::any_of(columns.begin(), columns.end(), longer) ||

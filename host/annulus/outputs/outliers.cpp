@@ -17,11 +17,12 @@ constexpr hsize_t kChunkRows = 256;
 constexpr hsize_t kChunkColumns = 1024;
 constexpr hsize_t kListChunk = 16384;
 constexpr unsigned kDeflate = 1;
-constexpr std::uint64_t kBlock = std::uint64_t{1} << 22;  // numbers that are read at once
+constexpr std::uint64_t kBlock = std::uint64_t{1} << 22;   // numbers that are read at once
 constexpr std::size_t kMostPixels = std::size_t{1} << 27;  // of an image that is believed
 
 constexpr std::string_view kDescription =
-    "Pixels that a clip left out of one of their bins at least. counts: in how many frames, over the first `frames` "
+    "Pixels that a clip left out of one of their bins at least. counts: in how many frames, over the first "
+    "`frames` "
     "frames. pixels[first[i]:first[i + 1]]: those of frame i, as row * columns + column.";
 
 Hdf5Handle open_dataset(hid_t file, const char* path) {
@@ -50,7 +51,8 @@ void create_list(hid_t file, const char* path, hid_t type, hsize_t length) {
   const hsize_t most = H5S_UNLIMITED;
   const Hdf5Handle space(H5Screate_simple(1, &length, &most), H5Sclose);
   const Hdf5Handle list = packed(1, &kListChunk);
-  const Hdf5Handle made(H5Dcreate2(file, path, type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle made(H5Dcreate2(file, path, type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT),
+                        H5Dclose);
   if (!made) throw_hdf5(ErrorKind::kOutput, file, fmt::format("cannot create the dataset {}", path));
 }
 
@@ -61,7 +63,8 @@ void read_part(hid_t file, const char* path, hsize_t first, hsize_t count, hid_t
 }
 
 // Behind what is there up to `place`; what was behind that is written over.
-void write_at(hid_t file, const char* path, std::uint64_t place, std::size_t count, hid_t type, const void* values) {
+void write_at(hid_t file, const char* path, std::uint64_t place, std::size_t count, hid_t type,
+              const void* values) {
   const Hdf5Handle dataset = open_dataset(file, path);
   const hsize_t start = place, size = count, length = std::max<hsize_t>(length_of(file, path), place + count);
   bool good = dataset && H5Dset_extent(dataset.get(), &length) >= 0;
@@ -103,7 +106,8 @@ bool count_lists(hid_t file, std::uint64_t pixels, std::vector<std::uint32_t>& c
 std::string check_lists(hid_t file, std::uint64_t frames, const std::vector<std::uint32_t>& counts) {
   const std::uint64_t pixels = length_of(file, layout::kOutlierPixels);
   if (length_of(file, layout::kOutlierFirst) != frames + 1)
-    return fmt::format("lists of outliers have {} offsets for {} frames", length_of(file, layout::kOutlierFirst), frames);
+    return fmt::format("lists of outliers have {} offsets for {} frames",
+                       length_of(file, layout::kOutlierFirst), frames);
   std::uint64_t last = 0;
   std::vector<std::uint64_t> block;
   for (std::uint64_t row = 0; row <= frames; row += block.size()) {
@@ -115,7 +119,8 @@ std::string check_lists(hid_t file, std::uint64_t frames, const std::vector<std:
     }
   }
   std::vector<std::uint32_t> listed(counts.size());
-  if (last != pixels || !count_lists(file, pixels, listed)) return "lists of outliers name pixels that there are not";
+  if (last != pixels || !count_lists(file, pixels, listed))
+    return "lists of outliers name pixels that there are not";
   if (listed != counts) return "counts of outliers are not those of their lists";
   return {};
 }
@@ -137,8 +142,8 @@ void create_outliers(hid_t file, Shape shape, Outliers kind) {
                                      std::min<hsize_t>(shape.cols, kChunkColumns)};
   const Hdf5Handle space(H5Screate_simple(2, size.data(), nullptr), H5Sclose);
   const Hdf5Handle list = packed(2, chunk.data());
-  const Hdf5Handle counts(H5Dcreate2(file, layout::kOutlierCounts, H5T_NATIVE_UINT32, space.get(), H5P_DEFAULT,
-                                     list.get(), H5P_DEFAULT),
+  const Hdf5Handle counts(H5Dcreate2(file, layout::kOutlierCounts, H5T_NATIVE_UINT32, space.get(),
+                                     H5P_DEFAULT, list.get(), H5P_DEFAULT),
                           H5Dclose);
   if (!counts) throw_hdf5(ErrorKind::kOutput, file, "cannot create the image of outliers");
   write_attribute(counts.get(), "interpretation", std::string_view("image"));
@@ -177,7 +182,8 @@ void write_outlier_counts(hid_t file, const std::vector<std::uint32_t>& counts, 
   overwrite_number(file, layout::kOutlierFrames, frames);
 }
 
-std::vector<std::vector<std::uint32_t>> read_outlier_lists(hid_t file, std::uint64_t first, std::uint64_t count) {
+std::vector<std::vector<std::uint32_t>> read_outlier_lists(hid_t file, std::uint64_t first,
+                                                           std::uint64_t count) {
   std::vector<std::vector<std::uint32_t>> lists(count);
   if (stored_outliers(file) != Outliers::kLists) return lists;
   const std::uint64_t pixels = length_of(file, layout::kOutlierPixels);
@@ -214,9 +220,11 @@ std::string check_outliers(hid_t file, std::uint64_t frames, std::string& note) 
   const Outliers kind = stored_outliers(file);
   if (kind == Outliers::kNone) return {};
   const std::uint64_t counted = read_whole_number(file, layout::kOutlierFrames).value_or(0);
-  if (counted > frames) return fmt::format("outliers of {} frames were counted, and there are {}", counted, frames);
+  if (counted > frames)
+    return fmt::format("outliers of {} frames were counted, and there are {}", counted, frames);
   if (counted < frames)
-    note = fmt::format("outliers of {} frames are not counted: the run that wrote them was killed", frames - counted);
+    note = fmt::format("outliers of {} frames are not counted: the run that wrote them was killed",
+                       frames - counted);
   const std::vector<std::uint32_t> counts = read_outlier_counts(file);
   if (std::ranges::any_of(counts, [&](std::uint32_t count) { return count > frames; }))
     return "a pixel was an outlier more often than there are frames";
@@ -234,16 +242,19 @@ void take_outliers(const std::vector<MergeInput>& inputs, bool with_lists, RunDe
     const std::vector<std::uint32_t> more = read_outlier_counts(file.get());
     if (counts.empty()) counts.resize(more.size());
     if (more.size() != counts.size())
-      throw Error(ErrorKind::kInput, input.path.string(), "its image of outliers has another shape than that of the others");
+      throw Error(ErrorKind::kInput, input.path.string(),
+                  "its image of outliers has another shape than that of the others");
     std::ranges::transform(counts, more, counts.begin(), std::plus());
-    uncounted += input.frames - std::min(input.frames, read_whole_number(file.get(), layout::kOutlierFrames).value_or(0));
+    uncounted += input.frames -
+                 std::min(input.frames, read_whole_number(file.get(), layout::kOutlierFrames).value_or(0));
   }
   if (run.outliers == Outliers::kLists) return;  // they are counted again
   run.outliers_before = std::move(counts);
   run.outliers_uncounted = uncounted;
 }
 
-OutlierLog::OutlierLog(hid_t file, const RunDescription& run, std::uint64_t frames) : file_(file), kind_(stored_outliers(file)) {
+OutlierLog::OutlierLog(hid_t file, const RunDescription& run, std::uint64_t frames)
+    : file_(file), kind_(stored_outliers(file)) {
   if (kind_ == Outliers::kNone) return;
   counts_ = read_outlier_counts(file);
   frames_ = read_whole_number(file, layout::kOutlierFrames).value_or(0);

@@ -1,8 +1,8 @@
 // Which pixels a clip left out, over all frames: how often each of them, and on request which in each frame.
 // Every function expects an Hdf5Session to be alive.
 //
-// counts: an image. first: offsets of frames in `pixels`, and the end of the last; they and the lists are written
-// with the frames, counts when the file is closed. frames: how many frames the counts are of.
+// counts: an image. first: offsets of frames in `pixels`, and the end of the last; they and the lists are
+// written with the frames, counts when the file is closed. frames: how many frames the counts are of.
 #pragma once
 
 #include <annulus/core/image.hpp>
@@ -29,7 +29,8 @@ std::vector<std::uint32_t> read_outlier_counts(hid_t file);
 void write_outlier_counts(hid_t file, const std::vector<std::uint32_t>& counts, std::uint64_t frames);
 
 // Of consecutive frames; empty ones without lists.
-std::vector<std::vector<std::uint32_t>> read_outlier_lists(hid_t file, std::uint64_t first, std::uint64_t count);
+std::vector<std::vector<std::uint32_t>> read_outlier_lists(hid_t file, std::uint64_t first,
+                                                           std::uint64_t count);
 
 // Cuts lists to these frames, and counts them again. Without lists, what a killed writer counted is lost.
 void repair_outliers(hid_t file, std::uint64_t frames);
@@ -37,8 +38,8 @@ void repair_outliers(hid_t file, std::uint64_t frames);
 // What does not fit together, in a closed file; empty if all does. `note`: what was not counted.
 std::string check_outliers(hid_t file, std::uint64_t frames, std::string& note);
 
-// So that an output made of these has their outliers. With lists, if all of them have; with counts, if all have
-// those; otherwise without.
+// So that an output made of these has their outliers. With lists, if all of them have; with counts, if all
+// have those; otherwise without.
 void take_outliers(const std::vector<MergeInput>& inputs, bool with_lists, RunDescription& run);
 
 // Of a file that is being written.

@@ -31,8 +31,8 @@ struct ReducedFrame {
   std::optional<std::array<std::uint64_t, 2>> source_id = std::nullopt;
 };
 
-// What an output says of the pixels that a clip left out: nothing, how often each was, or also which in each frame.
-// Frames then need Sums::outliers: Job::list_outliers.
+// What an output says of the pixels that a clip left out: nothing, how often each was, or also which in each
+// frame. Frames then need Sums::outliers: Job::list_outliers.
 enum class Outliers { kNone, kCounts, kLists };
 
 // What a sink writes once, beside the job.

@@ -48,8 +48,8 @@ std::string check_clipped(const Sums& sums, Wide& clipped) {
   return {};
 }
 
-// Every pixel of a plan weighs 2^weight_bits in all of its bins together. Wide, since a damaged file may state
-// anything.
+// Every pixel of a plan weighs 2^weight_bits in all of its bins together. Wide, since a damaged file may
+// state anything.
 std::string check_invalid(const Plan& plan, const Sums& sums) {
   Wide clipped = 0;
   if (std::string fault = check_clipped(sums, clipped); !fault.empty()) return fault;
@@ -63,8 +63,9 @@ std::string check_invalid(const Plan& plan, const Sums& sums) {
     if (rest >= 0 && rest <= clipped * whole) return {};
   }
   if (clipped > 0) {
-    return fmt::format("{} invalid pixels and {} clipped ones are stated, but missing_count is that of {}", pixels,
-                       static_cast<double>(clipped), std::ldexp(static_cast<double>(sum), -plan.weight_bits));
+    return fmt::format("{} invalid pixels and {} clipped ones are stated, but missing_count is that of {}",
+                       pixels, static_cast<double>(clipped),
+                       std::ldexp(static_cast<double>(sum), -plan.weight_bits));
   }
   return fmt::format("{} invalid pixels are stated, but missing_count is that of {}", pixels,
                      std::ldexp(static_cast<double>(sum), -plan.weight_bits));
@@ -169,7 +170,8 @@ OutputCheck verify_output(const std::filesystem::path& path) {
     for (std::size_t i = 0; i < count; ++i) {
       Pattern expected;  // empty: NaN everywhere, as for a bad frame
       if (patterns.frames[i].bad) ++check.recorded_bad;
-      if (!patterns.frames[i].bad) expected = normalise(plan, job.recipe, stored[i], patterns.frames[i].normalization);
+      if (!patterns.frames[i].bad)
+        expected = normalise(plan, job.recipe, stored[i], patterns.frames[i].normalization);
       std::string fault = check_invalid(plan, stored[i]);
       const auto check_curve = [&](const layout::Curve& curve, std::span<const double> values) {
         if (fault.empty() && curve.is_made(job.recipe))

@@ -132,7 +132,8 @@ TEST(RobustOutput, IsContinuedOnlyByTheSameRecipe) {
   };
   Recipe other = job.recipe;
   other.clip.threshold = 3;
-  EXPECT_THAT(refusal(other), HasSubstr("azimuthal errors, clip sigma (threshold 3.5, 7 cycles), this run makes"));
+  EXPECT_THAT(refusal(other),
+              HasSubstr("azimuthal errors, clip sigma (threshold 3.5, 7 cycles), this run makes"));
   EXPECT_THAT(refusal({ErrorModel::kAzimuthal}), HasSubstr("this run makes them with azimuthal errors"));
   EXPECT_THAT(refusal({}), HasSubstr("this run makes them without"));
   other = job.recipe;
@@ -150,7 +151,8 @@ TEST(Outliers, AreCountedAndListedOverRunsThatContinueEachOther) {
     return frames;
   }();
   write(folder / "a.nxs", job, rest, Outliers::kLists, IfExists::kAppend);
-  EXPECT_THAT(samples::read_all<std::int64_t>(folder / "a.nxs", kPixels), ElementsAre(0, 19, 3, 19, 6, 19, 9, 19));
+  EXPECT_THAT(samples::read_all<std::int64_t>(folder / "a.nxs", kPixels),
+              ElementsAre(0, 19, 3, 19, 6, 19, 9, 19));
   EXPECT_THAT(samples::read_all<std::int64_t>(folder / "a.nxs", kFirst),
               ElementsAre(0, 2, 2, 2, 4, 4, 4, 6, 6, 6, 8));
   std::vector<std::uint32_t> counts(20);
@@ -159,7 +161,8 @@ TEST(Outliers, AreCountedAndListedOverRunsThatContinueEachOther) {
   EXPECT_THAT(counts_in(folder / "a.nxs"), ElementsAreArray(counts));
   EXPECT_THAT(verify_output(folder / "a.nxs").faults, IsEmpty());
   EXPECT_THAT(verify_output(folder / "a.nxs").notes, IsEmpty());
-  EXPECT_THAT(message_of(ErrorKind::kOutput, [&] { write(folder / "a.nxs", job, {}, Outliers::kCounts, IfExists::kAppend); }),
+  EXPECT_THAT(message_of(ErrorKind::kOutput,
+                         [&] { write(folder / "a.nxs", job, {}, Outliers::kCounts, IfExists::kAppend); }),
               HasSubstr("has lists of outliers, this run makes counts of outliers"));
 }
 
@@ -187,8 +190,9 @@ TEST(Outliers, ThatWereChangedAreNoticed) {
     H5Dclose(dataset);
     H5Fclose(file);
   }
-  EXPECT_THAT(verify_output(folder / "a.nxs").faults,
-              ElementsAre(HasSubstr("the checksum of its end is wrong"), HasSubstr("are not those of their lists")));
+  EXPECT_THAT(
+      verify_output(folder / "a.nxs").faults,
+      ElementsAre(HasSubstr("the checksum of its end is wrong"), HasSubstr("are not those of their lists")));
 }
 
 }  // namespace
