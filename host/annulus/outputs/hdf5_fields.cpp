@@ -151,6 +151,13 @@ Hdf5Handle create_group(hid_t parent, const std::string& name, const char* nx_cl
   return put_group(parent, name, nx_class, timeless(H5P_GROUP_CREATE));
 }
 
+Hdf5Handle create_group_of_many_attributes(hid_t parent, const std::string& name, const char* nx_class) {
+  constexpr unsigned kInHeader = 64;
+  const Hdf5Handle creation = timeless(H5P_GROUP_CREATE);
+  H5Pset_attr_phase_change(creation.get(), kInHeader, 0);
+  return put_group(parent, name, nx_class, creation);
+}
+
 Hdf5Handle create_ordered_group(hid_t parent, const std::string& name, const char* nx_class) {
   const Hdf5Handle creation = timeless(H5P_GROUP_CREATE);
   H5Pset_link_creation_order(creation.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);

@@ -29,6 +29,8 @@ struct FixedText {
 // Groups, scalars and attributes that are written once, when a file is created. They throw kOutput. HDF5
 // stores no time of their making: the same content gives the same bytes.
 Hdf5Handle create_group(hid_t parent, const std::string& name, const char* nx_class);
+// More than eight would be kept in a heap of their own, which the library trusts.
+Hdf5Handle create_group_of_many_attributes(hid_t parent, const std::string& name, const char* nx_class);
 Hdf5Handle create_ordered_group(hid_t parent, const std::string& name, const char* nx_class);  // kAsCreated
 void write_attribute(hid_t object, const char* name, std::string_view text);
 void write_attribute(hid_t object, const char* name, FixedText text);

@@ -144,13 +144,13 @@ void write_spread_totals(hid_t group, const SpreadTable& table, std::size_t line
 
 void write_totals(hid_t reduction, const Job& job) {
   const Plan& plan = *job.plan;
-  const Hdf5Handle group = create_group(reduction, "accumulators", "NXcollection");
+  const Hdf5Handle group = create_group_of_many_attributes(reduction, "accumulators", "NXcollection");
   write_attribute(group.get(), "weight_bits", std::int32_t{plan.weight_bits});
   write_attribute(group.get(), "variance_bits", std::int32_t{plan.variance_bits});
   write_attribute(group.get(), "normalization_bits", std::int32_t{plan.normalization_bits});
   write_attribute(group.get(), "dark_bits", std::int32_t{plan.dark_bits});
   write_attribute(group.get(), "description", std::string_view(description_of(job.recipe)));
-  write_recipe(group.get(), job.recipe);
+  if (!job.recipe.beyond_sums().empty()) write_recipe(group.get(), job.recipe);
   const std::size_t lines = layout::extent_of(plan.axes).lines;
   write_array(group.get(), "normalization", plan.totals.normalization, lines);
   write_array(group.get(), "count", plan.totals.count, lines);

@@ -1,5 +1,5 @@
-// The sums of medians and quantiles, of one frame at a time. The first pass gathers the values of each bin,
-// from which its window follows; the second sums what lies in it.
+// The sums of medians and quantiles, of one frame at a time. The values of all pixels are gathered first;
+// then each bin finds its window among those of its own, and sums what lies in it.
 #pragma once
 
 #include <annulus/backends/cpu/band_operator.hpp>
@@ -21,32 +21,35 @@ class RankSums final : public BandOperator {
 
   void begin(std::span<const Frame* const> frames) override;
   void add_band(std::size_t band, std::int32_t* values) override;
-  bool again() override;
+  bool again() override { return false; }
   std::vector<Sums> take() override;
 
  private:
   // Of one bin.
   struct Kept {
-    std::int64_t entries = 0, signal = 0, variance = 0, normalization = 0, dark = 0, count = 0;
+    std::int64_t entries = 0, valid = 0;
+    std::int64_t signal = 0, variance = 0, normalization = 0, dark = 0, count = 0;
     Int128 squares = 0, products = 0, divisor_squares = 0;
   };
-  void gather(std::size_t pixel, double value);
-  void sum(std::size_t pixel, std::int64_t s, std::int64_t raw, double value);
+  std::int64_t raw_of(std::size_t pixel) const;
+  Kept keep(std::size_t bin);
+  void add(Kept& kept, std::size_t slot) const;
 
   const Job job_;
   const Plan& plan_;
   const SpreadTable& table_;
-  std::vector<std::uint32_t> rows_;  // where the pixels of a bin begin among all entries
-  std::vector<std::uint32_t> ends_;  // of those that were gathered
-  LargeVector<RankedPixel> ranked_;  // by bin
-  std::vector<RankWindow> windows_;  // by bin
+
+  // The matrix by bins: where each begins, and the pixels and weights of its entries.
+  std::vector<std::uint32_t> rows_;
+  LargeVector<std::uint32_t> row_pixels_, row_weights_;
+
   std::optional<DarkRemover> darks_;
   int fraction_bits_ = 0;
   std::int64_t one_ = 1;
-  bool gathering_ = true;
-  std::uint64_t invalid_pixels_ = 0;
-  std::vector<std::uint32_t> outliers_;
-  std::vector<Kept> kept_;
+  LargeVector<std::int32_t> raw_;     // by pixel, as decoded
+  LargeVector<double> values_;        // by pixel: s / n; infinite where it is invalid
+  std::vector<RankedPixel> ranked_;   // of a bin
+  std::vector<std::uint8_t> is_out_;  // by pixel, if outliers are listed
 };
 
 }  // namespace annulus
