@@ -43,6 +43,9 @@ class StructureCopy {
     if (path != "/" && !has_object(to_, path)) {
       const Hdf5Handle list(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
       H5Pset_link_creation_order(list.get(), order);
+      unsigned most_in_header = 0, least_in_heap = 0;
+      H5Pget_attr_phase_change(creation.get(), &most_in_header, &least_in_heap);
+      H5Pset_attr_phase_change(list.get(), most_in_header, least_in_heap);
       const Hdf5Handle made(H5Gcreate2(to_, path.c_str(), H5P_DEFAULT, list.get(), H5P_DEFAULT), H5Gclose);
       if (!made) fail(path);
     }
