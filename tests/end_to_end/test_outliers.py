@@ -68,7 +68,7 @@ def test_counts_alone_go_on_with_append_and_are_merged(annulus, clip, frames, tm
     first, last, merged = (tmp_path / f"{name}.nxs" for name in ("first", "last", "merged"))
     clip(first, "--outliers", "lists", only=range(2))
     clip(last, "--outliers", "lists", only=range(2, FRAMES))
-    assert annulus("merge", first, last, "-o", merged).returncode == 0
+    assert annulus("merge", "--scans", first, last, "-o", merged).returncode == 0
     for path in (begun, merged):
         with h5py.File(path) as file:
             assert numpy.array_equal(file["/entry/outliers/counts"][()].reshape(SHAPE), counts_of(frames[1]))
@@ -88,10 +88,11 @@ def test_counts_alone_go_on_with_append_and_are_merged(annulus, clip, frames, tm
     (["--clip", "quantiles", "--clip-quantiles", 0.7, 0.2], "--clip-quantiles"),
     (["--clip", "sigma", "--outliers", "lists", "--format", "xy"], "--outliers")])
 def test_what_makes_no_sense_is_refused_by_name(annulus, scan, frames, tmp_path, options, word):
-    done = annulus("integrate", "-p", scan.poni, *options, "-o", tmp_path / "no.nxs", frames[0] / "f_0.npy")
+    out = tmp_path / ("no.xy" if "xy" in options else "no.nxs")
+    done = annulus("integrate", "-p", scan.poni, *options, "-o", out, frames[0] / "f_0.npy")
     assert done.returncode == USAGE, done.stderr
     assert word in done.stderr
-    assert not (tmp_path / "no.nxs").exists()
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("options, words", [
@@ -111,7 +112,6 @@ def test_spots_are_separated_from_the_powder(annulus, scan, frames, tmp_path, co
                    "--images", images, *(folder / f"f_{i}.npy" for i in range(count)))
     assert done.returncode == 0, done.stderr
     with h5py.File(out) as file, h5py.File(images) as made:
-        intensity, edges = file["/entry/data/I"][()], None
         assert "clip" in file["/entry/reduction/accumulators"].attrs, "by sigma, though nobody said so"
         for i in range(count):
             suffix = "" if count == 1 else f"_{i}"
@@ -124,7 +124,7 @@ def test_spots_are_separated_from_the_powder(annulus, scan, frames, tmp_path, co
             assert numpy.allclose(at, frame.flat[spots[i]] - powder.flat[spots[i]])
             # Without splitting, a pixel's powder is its bin's intensity times its normalisation: the solid angle.
             assert numpy.nanmin(powder) > 95 and numpy.nanmax(powder) < 105
-    assert "2 images" in annulus("info", images).stdout or count == 2
+    assert "kind: separation" in annulus("info", images).stdout
     assert annulus("plot", images, "-o", tmp_path / "images.png").returncode == 0
 
 
