@@ -12,7 +12,7 @@
 namespace annulus {
 namespace {
 
-constexpr std::int32_t kInvalid = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kInvalidRounded = std::numeric_limits<std::int32_t>::max();
 constexpr int kLargestBits = 30;
 constexpr int kMostFractionBits = 200;
 constexpr int kMostOfCounts = 29;  // with variance: one count fits 32 bits
@@ -61,7 +61,7 @@ std::vector<Frame> round_frame(const Frame& frame, const FloatValidity& validity
     for (std::size_t i = 0; i < block.count; ++i) {
       const double value = std::ldexp(static_cast<double>(block.values[i]), fraction_bits);
       rounded[block.first + i] =
-          block.valid[i] != 0 ? static_cast<std::int32_t>(std::nearbyint(value)) : kInvalid;
+          block.valid[i] != 0 ? static_cast<std::int32_t>(std::nearbyint(value)) : kInvalidRounded;
     }
   });
   std::vector<Frame> result{frame};

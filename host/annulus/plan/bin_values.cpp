@@ -24,7 +24,7 @@ double BinValues::count(std::size_t bin) const {
                     -plan_.weight_bits);
 }
 
-double BinValues::signal(std::size_t bin) const {
+double BinValues::net_signal(std::size_t bin) const {
   const double signal = unit_.signal.times(number(sums_, Quantity::kSignal, bin));
   if (plan_.totals.dark.empty()) return signal;
   const std::int64_t dark = valid(plan_.totals.dark, Quantity::kMissingDark, bin);
@@ -43,7 +43,7 @@ double BinValues::variance(std::size_t bin) const {
 double BinValues::spread(std::size_t bin) const {
   const SpreadTable& table = *plan_.spread;
   const int value_bits = sums_.fraction_bits + table.dark_shift;
-  const double mean = signal(bin) / normalization(bin);
+  const double mean = net_signal(bin) / normalization(bin);
   const double squared =
       PowerOfTwo(table.square_bits + 2 * value_bits).times(number(sums_, Quantity::kSquares, bin));
   const double product = PowerOfTwo(table.square_bits + value_bits + table.divisor_bits)

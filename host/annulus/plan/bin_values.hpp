@@ -16,12 +16,12 @@ class BinValues {
   double count(std::size_t bin) const;
 
   // S - D, in counts.
-  double signal(std::size_t bin) const;
+  double net_signal(std::size_t bin) const;
 
   // N, without the factor of a frame.
   double normalization(std::size_t bin) const;
 
-  // Of counting statistics: V, the square of the error of signal().
+  // Of counting statistics: V, the square of the error of net_signal().
   double variance(std::size_t bin) const;
 
   // Of the spread of pixels about their mean (S - D) / N: likewise. Never negative.

@@ -66,7 +66,7 @@ double spread_of(const Plan& plan, std::span<const FrameAndFactor> frames, std::
     const BinValues values(plan, *frame.sums);
     const double factor = frame.factor / largest;
     if (values.is_empty(bin)) continue;
-    signal += values.signal(bin);
+    signal += values.net_signal(bin);
     norm += values.normalization(bin) * factor;
     const int value_bits = frame.sums->fraction_bits + table.dark_shift;
     squared +=

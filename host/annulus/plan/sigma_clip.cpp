@@ -79,7 +79,7 @@ bool SigmaClip::next(const Sums& sums) {
     const double variance = by_spread ? values.spread(i) : values.variance(i);
     const double deviation = std::sqrt(variance / values.squares(i));
     bin.before = windows_[i];
-    windows_[i] = make_window(bin.interval, values.signal(i) / norm, deviation, values.count(i));
+    windows_[i] = make_window(bin.interval, values.net_signal(i) / norm, deviation, values.count(i));
     again = true;
   }
   return again;
