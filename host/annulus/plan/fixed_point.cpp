@@ -1,4 +1,5 @@
 #include <annulus/plan/fixed_point.hpp>
+#include <annulus/plan/splitting.hpp>
 
 #include <fmt/core.h>
 

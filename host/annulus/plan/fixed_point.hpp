@@ -1,12 +1,12 @@
 // The choice of fixed point, and the proof that sums cannot overflow (docs/numerics.md).
 #pragma once
 
-#include <annulus/plan/splitting.hpp>
-
 #include <cstdint>
 #include <vector>
 
 namespace annulus {
+
+struct Share;  // splitting.hpp
 
 constexpr int kMaxWeightBits = 23;  // a weight of 2^23 fits the kernels' 24-bit fields
 constexpr int kMinWeightBits = 0;   // shares of 0 and 1, enough for bins that share no pixels

@@ -93,7 +93,7 @@ std::string bounds_fault(const SumBounds& bounds, const FrameSums& sums, std::in
   const std::int64_t largest = std::max(bounds.max_count, one_count);
   for (std::size_t bin = 0; bin < bounds.count.size(); ++bin) {
     const std::int64_t most = saturating_product(bounds.count[bin], bounds.max_count);
-    std::string fault = outside("signal", bin, sums.net_signal(bin), lowest(most), most);
+    std::string fault = outside("signal", bin, sums.signal(bin), lowest(most), most);
     if (fault.empty() && !bounds.squares.empty()) {
       const std::int64_t square = saturating_product(bounds.squares[bin], largest);
       const bool bounded = lowest(square) == -square;

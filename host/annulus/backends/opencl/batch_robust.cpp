@@ -17,7 +17,7 @@ constexpr cl_int4 kOpenWindow = {{0, 0, 0, 1}};
 constexpr std::int32_t kAsBefore = 2;  // as in kernels/robust.cl
 
 constexpr std::size_t kRankedBytes = 32;  // likewise
-constexpr std::size_t kPlainGroup = 64;
+constexpr std::size_t kRobustGroup = 64;
 constexpr std::uint32_t kWordBits = 32;  // pixels in a word of outliers
 
 // From the halves of numbers in two's complement: words that are signed.
@@ -104,7 +104,7 @@ void Batch::find_ranks(const RobustNumbers& robust) {
   const PlanNumbers& plan = session_->numbers();
   const PlanBuffers& matrix = session_->buffers();
   const Clip& clip = session_->job().recipe.clip;
-  const std::size_t plain = kernels_.order_pixels.group(kPlainGroup);
+  const std::size_t plain = kernels_.order_pixels.group(kRobustGroup);
   launch("order pixels", kernels_.order_pixels, cl::NDRange(round_up(plan.entries, plain), robust.frames),
          cl::NDRange(plain, 1), plan, robust, matrix.row_pixels.get(), matrix.row_divisors.get(),
          matrix.dark.get(), buffers_.pixels.get(), cl_ulong{pixel_entries_}, buffers_.finer.get(),
