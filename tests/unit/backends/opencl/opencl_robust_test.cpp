@@ -68,7 +68,7 @@ std::vector<std::int64_t> spotty_pixels(std::mt19937_64& random, PixelType type,
   return pixels;
 }
 
-PixelMaps random_maps(std::mt19937_64& random, Shape shape) {
+PixelMaps random_corrections(std::mt19937_64& random, Shape shape) {
   PixelMaps maps;
   const auto image = [&](double low, double step) {
     Image<double> made{shape, std::vector<double>(shape.size())};
@@ -98,7 +98,7 @@ std::shared_ptr<const Plan> random_plan(std::mt19937_64& random, Shape shape, Pi
     if (random() % 3 == 0) options.max_count = 1000;
     try {
       return with_spread_table(std::make_shared<const Plan>(
-          build_plan(geometry, options, random_maps(random, shape), {"test", shape, type}, 1)));
+          build_plan(geometry, options, random_corrections(random, shape), {"test", shape, type}, 1)));
     } catch (
         const Error&) {  // a random window that misses the detector, or a polarisation that leaves nothing
     }
