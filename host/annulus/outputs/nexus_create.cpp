@@ -209,20 +209,19 @@ void create_word_rows(hid_t file, const Job& job, std::uint64_t expected) {
 namespace {
 
 struct CurveLabel {
-  const char* path;
   const char* units;
   const char* long_name;
 };
 constexpr const char* kArbitrary = "arbitrary units";
 
 CurveLabel label_of(const layout::Curve& curve, const Recipe& recipe) {
-  const CurveLabel labels[] = {
-      {layout::kIntensity, kArbitrary, "intensity"},
-      {layout::kErrors, kArbitrary,
-       recipe.needs_spread_table() ? "standard error of the mean (sem)" : "estimated intensity error"},
-      {layout::kDeviation, kArbitrary, "standard deviation of a pixel (std)"},
-      {layout::kSpottiness, "", "spread of the pixels over that of counting statistics, minus 1"}};
-  return *std::ranges::find(labels, curve.path, &CurveLabel::path);
+  const std::string_view path = curve.path;
+  if (path == layout::kSpottiness)
+    return {"", "spread of the pixels over that of counting statistics, minus 1"};
+  if (path == layout::kDeviation) return {kArbitrary, "standard deviation of a pixel (std)"};
+  if (path != layout::kErrors) return {kArbitrary, "intensity"};
+  return {kArbitrary,
+          recipe.needs_spread_table() ? "standard error of the mean (sem)" : "estimated intensity error"};
 }
 
 void create_bin_rows(hid_t file, const Job& job, std::uint64_t expected) {
